@@ -14,6 +14,7 @@ WORKDIR /app
 COPY --from=packages /app/node_modules ./node_modules
 COPY package.json LICENSE ./
 COPY contract ./contract
+COPY fold ./fold
 COPY runtime ./runtime
 COPY queue ./queue
 COPY health ./health

@@ -14,6 +14,7 @@ export const SOURCES = [
   'cli',
   'client',
   'contract',
+  'fold',
   'db',
   'demo',
   'docs/recipes',

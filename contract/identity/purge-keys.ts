@@ -1,18 +1,7 @@
 import type { PurgeRequest } from '../purge-request.ts'
-import { DEFAULT_SOURCE, type FeedbackRecord, feedbackSource } from '../feedback-record.ts'
-import {
-  asUuid,
-  canonicalEmail,
-  contactIdKey,
-  contactSourceKey,
-  emailKey,
-  idOfEpoch,
-  ownId,
-  type Realm,
-} from './keys.ts'
-import type { ContactRecord } from '../contact-record.ts'
-import { type ConversationRecord, sourcedContacts } from '../conversation-record.ts'
-import type { Submission } from '../submission.ts'
+import { DEFAULT_SOURCE } from '../feedback-record.ts'
+import { canonicalEmail, contactIdKey, contactSourceKey, emailKey, idOfEpoch, ownId, type Realm } from './keys.ts'
+import { keysOf, type NamedKey, type Naming } from './named-keys.ts'
 
 /** A contact that a purge could match. */
 export type PurgeCandidate = {
@@ -69,7 +58,7 @@ export const choosePurged = (
     contactIds,
     endedKeys: unique([...sourceKeys, ...emails, ...idKeys]),
     keys: unique([
-      ...purgeKeys(realm, wanted),
+      ...namedKeys(realm, { operation: 'purge_contact', body: wanted }),
       ...sourceKeys,
       ...emails,
       ...freedIds.map(({ externalId }) => openIdKey(realm, externalId)),
@@ -98,80 +87,40 @@ const isInSource = ({ externalIds }: PurgeCandidate, source: string | null | und
 // concerns a submission. All are of epoch 0, except own ids that a feedback names.
 
 /** All keys by which a submission names contacts, without resolving them. */
-export const namedKeys = (realm: Realm, submission: Submission): string[] => {
-  switch (submission.operation) {
-    case 'create_feedback':
-      return keysInFeedback(realm, submission.body)
-    case 'identify_contact':
-      return keysOfContact(realm, submission.body, DEFAULT_SOURCE)
-    case 'submit_conversation':
-      return keysInConversation(realm, submission.body)
-    case 'purge_contact':
-      return purgeKeys(realm, submission.body)
-    case 'identify_account':
+export const namedKeys = (realm: Realm, submission: Naming): string[] =>
+  unique(keysOf(submission).flatMap((key) => contactKeys(realm, key)))
+
+/**
+ * The keys of a name of a contact. A purge without a source means every use of its external id; with
+ * a source, only the id in that source. Without a source, any other submission can mean a contact of
+ * its source, or of any other source.
+ */
+export const contactKeys = (realm: Realm, key: NamedKey): string[] => {
+  switch (key.kind) {
+    case 'contactExternalId': {
+      const { externalId, source, isOpen, role } = key
+      if (role === 'purge')
+        return [isOpen ? contactIdKey(realm, externalId) : contactSourceKey(realm, source, externalId)]
+      const keys = [contactSourceKey(realm, source, externalId), contactIdKey(realm, externalId)]
+      return isOpen ? [...keys, openIdKey(realm, externalId)] : keys
+    }
+    case 'contactId':
+      return [key.id]
+    case 'email':
+      return [emailKey(realm, key.email)]
+    case 'contactName':
+    case 'accountExternalId':
+    case 'accountId':
+    case 'domain':
+    case 'accountName':
+    case 'projectId':
+    case 'projectName':
       return []
   }
 }
-
-const keysInFeedback = (realm: Realm, body: FeedbackRecord): string[] => {
-  const ids = [body.contactId, body.contact?.id].filter((id) => id != null)
-  const keys = body.isExternalContactId
-    ? ids.flatMap((id) => keysOfExternalId(realm, id, feedbackSource(body)))
-    : ids.flatMap((id) => asUuid(id) ?? [])
-  return unique([...keys, ...keysOfEmail(realm, body.contact?.email)])
-}
-
-const keysInConversation = (realm: Realm, body: ConversationRecord): string[] => {
-  const contacts = sourcedContacts(body)
-  const identified = new Set(contacts.map(({ id }) => id))
-  const senders = new Set(body.messages.flatMap(({ contactId }) => contactId ?? []))
-  return unique([
-    ...contacts.flatMap((contact) => keysOfContact(realm, contact, body.source)),
-    ...[...senders.difference(identified)].flatMap((id) => keysOfExternalId(realm, id, body.source)),
-  ])
-}
-
-/**
- * The keys of the contact that a record identifies. `defaultSource`: the source of a record
- * without one.
- */
-export const keysOfContact = (realm: Realm, record: ContactRecord, defaultSource: string): string[] => {
-  const { id, source } = record
-  const given = record.properties?.['$email']
-  return [
-    ...(source == null
-      ? keysOfExternalId(realm, id, defaultSource)
-      : [contactSourceKey(realm, source, id), contactIdKey(realm, id)]),
-    ...keysOfEmail(realm, typeof given === 'string' ? given : undefined),
-  ]
-}
-
-/**
- * The keys of an external id without a source. Such an id can mean a contact of `source`, or of any
- * other source.
- */
-export const keysOfExternalId = (realm: Realm, id: string, source: string): string[] => [
-  contactSourceKey(realm, source, id),
-  contactIdKey(realm, id),
-  openIdKey(realm, id),
-]
 
 /**
  * The key of a reference that names no source. A purge looks for this key only if no contact with
  * the external id is left.
  */
 export const openIdKey = (realm: Realm, id: string): string => ownId(realm, 'contact_bare', id, 'open')
-
-const keysOfEmail = (realm: Realm, given: string | null | undefined): string[] => {
-  const email = canonicalEmail(given ?? '')
-  return email === undefined ? [] : [emailKey(realm, email)]
-}
-
-/**
- * The keys of a purge request. Without a source, the request means every use of its external id;
- * with a source, only the id in that source.
- */
-export const purgeKeys = (realm: Realm, { id, email, source }: PurgeRequest): string[] => [
-  ...(id == null ? [] : [source == null ? contactIdKey(realm, id) : contactSourceKey(realm, source, id)]),
-  ...keysOfEmail(realm, email),
-]

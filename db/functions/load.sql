@@ -1,27 +1,12 @@
--- Loads the stored data of the keys that strides name, in one call for several workspaces. Keys
--- come as parallel arrays: the index of the workspace in ws, the key, and its level
--- (db/apply/load.ts). The kinds share result columns, since JSON for a key would cost more than its
--- look-up. `LoadedRow` in db/apply/load.ts says what each column means.
+-- Loads the stored data of keys. keys: for each kind an array of {workspace_id, key} with the flags of
+-- `Need` (fold/stored.ts), and ofAnySize: metadata in any size. A key that nothing has gives no row.
+-- found: a `StoredRow` without its profile. profile: the contact or account of the key, if the key
+-- asks for it. Each workspace also has a row of kind `progress`, unless it is deleted.
 --
--- The functions that load_keys calls plan under the settings of load_keys. README.md says why each
--- look-up is a lateral join.
-
-create or replace function load_keys(
-  ws uuid[],
-  contact_key_w int[], contact_key uuid[], contact_key_level int[],
-  email_w int[], emails text[], email_level int[],
-  contact_w int[], contact_id uuid[], contact_level int[],
-  account_key_w int[], account_key uuid[], account_key_level int[],
-  domain_w int[], domains text[], domain_level int[],
-  name_w int[], names text[], name_level int[],
-  account_w int[], account_id uuid[], account_level int[],
-  project_w int[], project_id uuid[], project_level int[],
-  feedback_w int[], feedback_id uuid[], feedback_level int[],
-  conversation_w int[], conversation_id uuid[], conversation_level int[],
-  message_w int[], message_id uuid[], message_level int[],
-  epoch_w int[], epoch_key uuid[], epoch_level int[],
-  receipt_w int[], receipt_id uuid[], receipt_level int[]
-) returns setof loaded_key
+-- The functions that load calls plan under the settings of load. README.md says why each look-up is
+-- a lateral join. `workspace_id = any (workspaces)` in each look-up lets a sharded Postgres find the
+-- node.
+create or replace function load(workspaces uuid[], keys jsonb) returns table (workspace_id uuid, found json, profile json)
   language plpgsql stable
   set enable_seqscan = off
   set enable_bitmapscan = off
@@ -35,38 +20,32 @@ begin
   -- The functions are stable, so the position and the rows come from one snapshot. With several
   -- snapshots, rows newer than the position would be harmless, but older rows would not: so the
   -- position comes first.
-  return query select * from load_progress(ws);
-  if cardinality(contact_key) + cardinality(emails) + cardinality(contact_id) > 0 then
-    return query select * from load_contacts(
-      ws, contact_key_w, contact_key, contact_key_level, email_w, emails, email_level, contact_w, contact_id, contact_level);
+  return query select * from load_progress(workspaces);
+  if keys ?| array['contactExternalId', 'email', 'contact'] then
+    return query select * from load_contacts(workspaces, keys);
   end if;
-  if cardinality(account_key) + cardinality(account_id) > 0 then
-    return query select * from load_accounts(
-      ws, account_key_w, account_key, account_key_level, account_w, account_id, account_level);
+  if keys ?| array['accountExternalId', 'account', 'domain', 'accountName'] then
+    return query select * from load_accounts(workspaces, keys);
   end if;
-  if cardinality(domains) + cardinality(names) > 0 then
-    return query select * from load_account_names(ws, domain_w, domains, domain_level, name_w, names, name_level);
-  end if;
-  if cardinality(project_id) + cardinality(feedback_id) + cardinality(conversation_id) + cardinality(message_id)
-    + cardinality(epoch_key) + cardinality(receipt_id) > 0 then
-    return query select * from load_records(
-      ws, project_w, project_id, feedback_w, feedback_id, conversation_w, conversation_id, message_w, message_id, epoch_w, epoch_key,
-      receipt_w, receipt_id);
+  if keys ?| array['project', 'feedback', 'conversation', 'message', 'epoch', 'receipt'] then
+    return query select * from load_records(workspaces, keys);
   end if;
 end $$;
 
--- presence has bits: 1 feedback has to be moved, 2 the records of a purge are being removed, 4
--- there were purges. A deleted workspace has no row.
-create or replace function load_progress(ws uuid[]) returns setof loaded_key
+create or replace function load_progress(workspaces uuid[]) returns table (workspace_id uuid, found json, profile json)
   language plpgsql stable as $$
+#variable_conflict use_column
 begin
   return query
-    select 'progress', g.w::integer, null::text, null::uuid, null::text, p.applied_number, null::boolean, null::text,
-      exists (select from pending_move as m where m.workspace_id = ws[g.w])::integer
-        + 2 * exists (select from purge as r where r.workspace_id = ws[g.w])::integer + 4 * (p.purges > 0)::integer,
-      null::double precision, null::jsonb
-    from generate_series(1, cardinality(ws)) as g (w)
-    cross join lateral (select * from workspace_progress as x where x.workspace_id = ws[g.w] limit 1) as p;
+    select p.workspace_id, json_build_object(
+      'kind', 'progress', 'position', p.applied_number, 'hadPurges', p.purges > 0,
+      'hasMoves', exists (
+        select from pending_move as m where m.workspace_id = p.workspace_id and m.workspace_id = any (workspaces)),
+      'isRemoving', exists (
+        select from purge as r
+        where r.workspace_id = p.workspace_id and r.workspace_id = any (workspaces) and not r.records_removed)
+    ), null::json
+    from workspace_progress as p where p.workspace_id = any (workspaces);
 end $$;
 
 -- Microseconds since 1970, as `instantOf` in contract/date-time.ts.
@@ -75,153 +54,169 @@ create or replace function instant_of(given timestamptz) returns double precisio
   select (extract(epoch from given) * 1000000)::double precision
 $$;
 
-create or replace function contact_presence(c contact) returns integer
+-- Metadata that a key asks for. Large metadata comes only where it is asked for in any size, which
+-- bounds the memory.
+create or replace function asked_properties(properties jsonb, is_asked boolean, of_any_size boolean) returns jsonb
   language sql immutable as $$
-  select (c.name is not null)::int + 2 * (c.email is not null)::int + 4 * (c.contract_value is not null)::int
-    + 8 * (c.source_created_at is not null)::int + 16 * (c.source_updated_at is not null)::int + 32 * (c.account_id is not null)::int
+  select case when is_asked and (of_any_size or pg_column_size(properties) <= 65536) then properties end
 $$;
 
-create or replace function account_presence(c account) returns integer
-  language sql immutable as $$
-  select (c.name is not null)::int + 2 * (c.domain is not null)::int + 4 * (c.contract_value is not null)::int
-    + 8 * (c.source_created_at is not null)::int + 16 * (c.source_updated_at is not null)::int
-$$;
-
-create or replace function whole_contact(c contact, level integer) returns jsonb
-  language sql stable as $$
-  select case when level > 2 or (level > 1 and pg_column_size(c.properties) <= 65536) then jsonb_build_object(
-    'first', c.first_number, 'properties', c.properties, 'columns', jsonb_strip_nulls(jsonb_build_object(
-    'name', c.name, 'email', c.email, 'contract_value', c.contract_value, 'source_created_at', c.source_created_at,
-    'source_updated_at', c.source_updated_at)))
-  end
-$$;
-
-create or replace function whole_account(c account, level integer) returns jsonb
-  language sql stable as $$
-  select case when level > 2 or (level > 1 and pg_column_size(c.properties) <= 65536) then jsonb_build_object(
-    'first', c.first_number, 'properties', c.properties, 'columns', jsonb_strip_nulls(jsonb_build_object(
-    'name', c.name, 'domain', c.domain, 'contract_value', c.contract_value, 'source_created_at', c.source_created_at,
-    'source_updated_at', c.source_updated_at)))
-  end
-$$;
-
-create or replace function load_contacts(
-  ws uuid[], contact_key_w int[], contact_key uuid[], contact_key_level int[], email_w int[], emails text[], email_level int[],
-  contact_w int[], contact_id uuid[], contact_level int[]
-) returns setof loaded_key
+create or replace function load_contacts(workspaces uuid[], keys jsonb) returns table (workspace_id uuid, found json, profile json)
   language plpgsql stable as $$
+#variable_conflict use_column
 begin
-  if cardinality(contact_key) > 0 then
-    return query
-      select 'contact_key', k.w, k.key::text, e.contact_id, e.source, e.number, null::boolean, null::text, null::integer,
-        null::double precision, null::jsonb
-      from unnest(contact_key_w, contact_key) as k (w, key)
+  return query
+    select n.workspace_id, n.found, case when c.id is not null then json_build_object(
+      'id', c.id, 'accountId', c.account_id, 'first', c.first_number, 'number', coalesce(c.newest_number, c.number),
+      'updatedAt', instant_of(c.source_updated_at), 'columns', json_strip_nulls(json_build_object(
+        'name', c.name, 'email', c.email, 'contract_value', c.contract_value, 'source_created_at', c.source_created_at,
+        'source_updated_at', c.source_updated_at)),
+      'properties', asked_properties(c.properties, n.is_whole, n.of_any_size)
+    ) end
+    from (
+      select k.workspace_id, e.contact_id, coalesce(k.profile, false) as has_profile, false as is_whole, false as of_any_size,
+        json_build_object(
+          'kind', 'contactExternalId', 'key', k.key, 'source', e.source, 'number', e.number, 'id', e.contact_id) as found
+      from jsonb_to_recordset(keys -> 'contactExternalId') as k (workspace_id uuid, key uuid, profile boolean)
       cross join lateral (
         select x.contact_id, x.source, x.number from contact_external_id as x
-        where x.workspace_id = ws[k.w] and x.key_id = k.key offset 0
-      ) as e;
-    if 1 <= any (contact_key_level) then
-      return query
-        select 'contact', k.w, c.id::text, c.id, null::text, coalesce(c.newest_number, c.number), null::boolean, null::text, contact_presence(c),
-          instant_of(c.source_updated_at), null::jsonb
-        from unnest(contact_key_w, contact_key, contact_key_level) as k (w, key, level)
-        cross join lateral (
-          select x.contact_id from contact_external_id as x
-          where x.workspace_id = ws[k.w] and x.key_id = k.key and k.level > 0 offset 0
-        ) as e
-        cross join lateral (select * from contact as x where x.workspace_id = ws[k.w] and x.id = e.contact_id limit 1) as c;
-    end if;
-  end if;
-  if cardinality(emails) > 0 then
-    return query
-      select 'email', k.w, k.key, c.id, null::text, e.number, e.claimed, null::text, contact_presence(c),
-        instant_of(c.source_updated_at), whole_contact(c, case when e.claimed or k.level <> 1 then k.level else 2 end)
-      from unnest(email_w, emails, email_level) as k (w, key, level)
+        where x.workspace_id = k.workspace_id and x.workspace_id = any (workspaces) and x.key_id = k.key offset 0
+      ) as e
+      union all
+      select k.workspace_id, e.contact_id, true, coalesce(k.metadata, false) or (coalesce(k.absorbs, false) and not e.claimed), false,
+        json_build_object('kind', 'email', 'key', k.key, 'isClaimed', e.claimed, 'number', e.number)
+      from jsonb_to_recordset(keys -> 'email') as k (workspace_id uuid, key text, metadata boolean, absorbs boolean)
       cross join lateral (
         select x.contact_id, x.claimed, x.number from contact_email as x
-        where x.workspace_id = ws[k.w] and x.email = k.key and x.number > 0 order by x.number desc limit 1
+        where x.workspace_id = k.workspace_id and x.workspace_id = any (workspaces) and x.email = k.key and x.number > 0
+        order by x.number desc limit 1
       ) as e
-      cross join lateral (select * from contact as x where x.workspace_id = ws[k.w] and x.id = e.contact_id limit 1) as c;
-  end if;
-  if cardinality(contact_id) > 0 then
-    return query
-      select 'contact', k.w, k.key::text, c.id, null::text, coalesce(c.newest_number, c.number), null::boolean, null::text, contact_presence(c),
-        instant_of(c.source_updated_at), whole_contact(c, k.level)
-      from unnest(contact_w, contact_id, contact_level) as k (w, key, level)
+      union all
+      select k.workspace_id, coalesce(a.contact_id, k.key), true, coalesce(k.metadata, false), coalesce(k."ofAnySize", false),
+        json_build_object('kind', 'contact', 'key', k.key)
+      from jsonb_to_recordset(keys -> 'contact') as k (workspace_id uuid, key uuid, metadata boolean, "ofAnySize" boolean)
       left join lateral (
-        select x.contact_id from contact_alias as x where x.workspace_id = ws[k.w] and x.id = k.key limit 1
+        select x.contact_id from contact_alias as x
+        where x.workspace_id = k.workspace_id and x.workspace_id = any (workspaces) and x.id = k.key limit 1
       ) as a on true
-      cross join lateral (
-        select * from contact as x where x.workspace_id = ws[k.w] and x.id = coalesce(a.contact_id, k.key) limit 1
-      ) as c;
-  end if;
+    ) as n
+    left join lateral (
+      select * from contact as x
+      where n.has_profile and x.workspace_id = n.workspace_id and x.workspace_id = any (workspaces) and x.id = n.contact_id limit 1
+    ) as c on true
+    where c.id is not null or not n.has_profile;
 end $$;
 
-create or replace function load_accounts(
-  ws uuid[], account_key_w int[], account_key uuid[], account_key_level int[],
-  account_w int[], account_id uuid[], account_level int[]
-) returns setof loaded_key
+-- A linked name has the account and the claim of its domain. An identify never absorbs that account
+-- by the name.
+create or replace function load_accounts(workspaces uuid[], keys jsonb) returns table (workspace_id uuid, found json, profile json)
   language plpgsql stable as $$
+#variable_conflict use_column
 begin
-  if cardinality(account_key) > 0 then
-    return query
-      select 'account_key', k.w, k.key::text, e.account_id, null::text, null::bigint, null::boolean, null::text, null::integer,
-        null::double precision, null::jsonb
-      from unnest(account_key_w, account_key) as k (w, key)
+  return query
+    select n.workspace_id, n.found, case when c.id is not null then json_build_object(
+      'id', c.id, 'first', c.first_number, 'number', coalesce(c.newest_number, c.number),
+      'updatedAt', instant_of(c.source_updated_at), 'columns', json_strip_nulls(json_build_object(
+        'name', c.name, 'domain', c.domain, 'contract_value', c.contract_value, 'source_created_at', c.source_created_at,
+        'source_updated_at', c.source_updated_at)),
+      'properties', asked_properties(c.properties, n.is_whole, n.of_any_size)
+    ) end
+    from (
+      select k.workspace_id, e.account_id, coalesce(k.profile, false) as has_profile, false as is_whole, false as of_any_size,
+        json_build_object('kind', 'accountExternalId', 'key', k.key, 'id', e.account_id) as found
+      from jsonb_to_recordset(keys -> 'accountExternalId') as k (workspace_id uuid, key uuid, profile boolean)
       cross join lateral (
-        select x.account_id from account_external_id as x where x.workspace_id = ws[k.w] and x.key_id = k.key limit 1
-      ) as e;
-    if 1 <= any (account_key_level) then
-      return query
-        select 'account', k.w, c.id::text, c.id, null::text, coalesce(c.newest_number, c.number), null::boolean, null::text, account_presence(c),
-          instant_of(c.source_updated_at), null::jsonb
-        from unnest(account_key_w, account_key, account_key_level) as k (w, key, level)
-        cross join lateral (
-          select x.account_id from account_external_id as x
-          where x.workspace_id = ws[k.w] and x.key_id = k.key and k.level > 0 limit 1
-        ) as e
-        cross join lateral (select * from account as x where x.workspace_id = ws[k.w] and x.id = e.account_id limit 1) as c;
-    end if;
-  end if;
-  if cardinality(account_id) > 0 then
-    return query
-      select 'account', k.w, k.key::text, c.id, null::text, coalesce(c.newest_number, c.number), null::boolean, null::text, account_presence(c),
-        instant_of(c.source_updated_at), whole_account(c, k.level)
-      from unnest(account_w, account_id, account_level) as k (w, key, level)
+        select x.account_id from account_external_id as x
+        where x.workspace_id = k.workspace_id and x.workspace_id = any (workspaces) and x.key_id = k.key limit 1
+      ) as e
+      union all
+      select k.workspace_id, coalesce(a.account_id, k.key), true, coalesce(k.metadata, false), coalesce(k."ofAnySize", false),
+        json_build_object('kind', 'account', 'key', k.key)
+      from jsonb_to_recordset(keys -> 'account') as k (workspace_id uuid, key uuid, metadata boolean, "ofAnySize" boolean)
       left join lateral (
-        select x.account_id from account_alias as x where x.workspace_id = ws[k.w] and x.id = k.key limit 1
+        select x.account_id from account_alias as x
+        where x.workspace_id = k.workspace_id and x.workspace_id = any (workspaces) and x.id = k.key limit 1
       ) as a on true
+      union all
+      select k.workspace_id, d.account_id, true, coalesce(k.metadata, false) or (coalesce(k.absorbs, false) and not d.claimed), false,
+        json_build_object('kind', 'domain', 'key', k.key, 'isClaimed', d.claimed)
+      from jsonb_to_recordset(keys -> 'domain') as k (workspace_id uuid, key text, metadata boolean, absorbs boolean)
       cross join lateral (
-        select * from account as x where x.workspace_id = ws[k.w] and x.id = coalesce(a.account_id, k.key) limit 1
-      ) as c;
-  end if;
+        select x.account_id, x.claimed from account_domain as x
+        where x.workspace_id = k.workspace_id and x.workspace_id = any (workspaces) and x.domain = k.key limit 1
+      ) as d
+      union all
+      select k.workspace_id, m.account_id, true,
+        coalesce(k.metadata, false) or (coalesce(k.absorbs, false) and not m.claimed and m.domain is null), false,
+        json_strip_nulls(json_build_object('kind', 'accountName', 'key', k.key, 'isClaimed', m.claimed, 'domain', m.domain))
+      from jsonb_to_recordset(keys -> 'accountName') as k (workspace_id uuid, key text, metadata boolean, absorbs boolean)
+      cross join lateral (
+        select coalesce(x.account_id, d.account_id) as account_id, coalesce(d.claimed, x.claimed) as claimed, x.domain
+        from account_name as x
+        left join lateral (
+          select y.account_id, y.claimed from account_domain as y
+          where y.workspace_id = x.workspace_id and y.workspace_id = any (workspaces) and y.domain = x.domain limit 1
+        ) as d on true
+        where x.workspace_id = k.workspace_id and x.workspace_id = any (workspaces) and x.name = k.key limit 1
+      ) as m
+    ) as n
+    left join lateral (
+      select * from account as x
+      where n.has_profile and x.workspace_id = n.workspace_id and x.workspace_id = any (workspaces) and x.id = n.account_id limit 1
+    ) as c on true
+    where c.id is not null or not n.has_profile;
 end $$;
 
-create or replace function load_account_names(
-  ws uuid[], domain_w int[], domains text[], domain_level int[], name_w int[], names text[], name_level int[]
-) returns setof loaded_key
+create or replace function load_records(workspaces uuid[], keys jsonb) returns table (workspace_id uuid, found json, profile json)
   language plpgsql stable as $$
+#variable_conflict use_column
 begin
-  if cardinality(domains) > 0 then
-    return query
-      select 'domain', k.w, k.key, c.id, null::text, null::bigint, d.claimed, null::text, account_presence(c),
-        instant_of(c.source_updated_at), whole_account(c, case when d.claimed or k.level <> 1 then k.level else 2 end)
-      from unnest(domain_w, domains, domain_level) as k (w, key, level)
-      cross join lateral (select * from account_domain as x where x.workspace_id = ws[k.w] and x.domain = k.key limit 1) as d
-      cross join lateral (select * from account as x where x.workspace_id = ws[k.w] and x.id = d.account_id limit 1) as c;
-  end if;
-  -- A linked name has the account and the claim of its domain. An identify never absorbs that account
-  -- by the name.
-  if cardinality(names) > 0 then
-    return query
-      select 'name', k.w, k.key, c.id, null::text, null::bigint, coalesce(d.claimed, n.claimed), n.domain, account_presence(c),
-        instant_of(c.source_updated_at),
-        whole_account(c, case when n.claimed or n.domain is not null or k.level <> 1 then k.level else 2 end)
-      from unnest(name_w, names, name_level) as k (w, key, level)
-      cross join lateral (select * from account_name as x where x.workspace_id = ws[k.w] and x.name = k.key limit 1) as n
-      left join lateral (select * from account_domain as x where x.workspace_id = ws[k.w] and x.domain = n.domain limit 1) as d on true
+  return query
+    select n.workspace_id, n.found, null::json
+    from (
+      select k.workspace_id, json_build_object('kind', 'project', 'key', k.key) as found
+      from jsonb_to_recordset(keys -> 'project') as k (workspace_id uuid, key uuid)
       cross join lateral (
-        select * from account as x where x.workspace_id = ws[k.w] and x.id = coalesce(n.account_id, d.account_id) limit 1
-      ) as c;
-  end if;
+        select from project as x
+        where x.workspace_id = k.workspace_id and x.workspace_id = any (workspaces) and x.id = k.key limit 1
+      ) as r
+      union all
+      select k.workspace_id, json_build_object('kind', 'feedback', 'key', k.key, 'number', r.newest)
+      from jsonb_to_recordset(keys -> 'feedback') as k (workspace_id uuid, key uuid)
+      cross join lateral (
+        select coalesce(x.newest_number, x.number) as newest from feedback as x
+        where x.workspace_id = k.workspace_id and x.workspace_id = any (workspaces) and x.id = k.key limit 1
+      ) as r
+      union all
+      select k.workspace_id, json_strip_nulls(json_build_object(
+        'kind', 'conversation', 'key', k.key, 'number', r.newest, 'version', instant_of(r.latest_version)))
+      from jsonb_to_recordset(keys -> 'conversation') as k (workspace_id uuid, key uuid)
+      cross join lateral (
+        select coalesce(x.newest_number, x.number) as newest, x.latest_version from conversation as x
+        where x.workspace_id = k.workspace_id and x.workspace_id = any (workspaces) and x.id = k.key limit 1
+      ) as r
+      union all
+      select k.workspace_id, json_strip_nulls(json_build_object(
+        'kind', 'message', 'key', k.key, 'number', r.newest, 'version', instant_of(r.version)))
+      from jsonb_to_recordset(keys -> 'message') as k (workspace_id uuid, key uuid)
+      cross join lateral (
+        select coalesce(x.newest_number, x.number) as newest, x.version from message as x
+        where x.workspace_id = k.workspace_id and x.workspace_id = any (workspaces) and x.id = k.key limit 1
+      ) as r
+      union all
+      select k.workspace_id, json_build_object('kind', 'epoch', 'key', k.key, 'epoch', r.epoch)
+      from jsonb_to_recordset(keys -> 'epoch') as k (workspace_id uuid, key uuid)
+      cross join lateral (
+        select x.epoch from purged_key as x
+        where x.workspace_id = k.workspace_id and x.workspace_id = any (workspaces) and x.key_id = k.key limit 1
+      ) as r
+      union all
+      -- A purge sets the receipt of a queued replay back to dead, and then the replay is not applied.
+      select k.workspace_id, json_build_object('kind', 'receipt', 'key', k.key, 'isQueued', r.state = 'queued')
+      from jsonb_to_recordset(keys -> 'receipt') as k (workspace_id uuid, key uuid)
+      cross join lateral (
+        select x.state from submission as x
+        where x.workspace_id = k.workspace_id and x.workspace_id = any (workspaces) and x.id = k.key limit 1
+      ) as r
+    ) as n;
 end $$;

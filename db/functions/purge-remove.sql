@@ -1,16 +1,26 @@
--- Removes the records of a decided purge in steps. Later submissions are applied in between.
+-- Removes the records of a decided purge in steps. The workspace applies no later submission until
+-- the records are gone: so a step finds the rows as the purge found them.
 --
 -- A step finds records by contact: records of the purge's contacts, and records that wait for its
--- external id in the former epoch. No later submission creates such a record, since no key leads to
--- a purged contact and the external id has another epoch. So a step never removes too much. Three
--- events could change the set of records:
--- - A stride names the same feedback or conversation. remove_before removes the records before the
---   stride is loaded.
--- - A stride links messages that waited for another external id. This can give a contact to a
---   conversation that the purge would remove. remove_before_linking removes the records first, in
---   the same statement.
--- - Another purge affects the same conversation. Each purge removes its own data, and the purge
---   that leaves no contact removes the rest.
+-- external id in the former epoch. After the restore of a backup, workers may have applied later
+-- submissions to these contacts (raise_purged_keys): their records stay without a contact. Another
+-- purge can affect the same conversation. Each purge removes its own data, and the purge that leaves
+-- no contact removes the rest.
+
+-- Removes a step of the oldest purge of a workspace that has records left. Returns whether there was
+-- such a purge.
+create or replace function remove_step(ws uuid, most int) returns boolean
+  language plpgsql
+  set enable_seqscan = off
+as $$
+declare
+  purge_id uuid := (
+    select p.id from purge as p where p.workspace_id = ws and not p.records_removed order by p.number limit 1);
+begin
+  if purge_id is null then return false; end if;
+  perform purge_step(ws, purge_id, most);
+  return true;
+end $$;
 
 -- Removes about `most` records. Returns how many it removed or changed; 0 if nothing is left.
 create or replace function purge_step(ws uuid, purge_id uuid, most int) returns int
@@ -25,7 +35,7 @@ declare
   conversations uuid[];
 begin
   if not lock_progress(ws) then return 0; end if;
-  select * into p from purge where workspace_id = ws and id = purge_id;
+  select * into p from purge where workspace_id = ws and id = purge_id and not records_removed;
   if not found then return 0; end if;
   doomed := doomed_feedback(ws, p, most);
   if cardinality(doomed) > 0 then return remove_feedback(ws, p, doomed); end if;
@@ -36,8 +46,9 @@ begin
   else
     conversations := doomed_conversations(ws, p, most);
   end if;
-  if cardinality(conversations) = 0 then return 0; end if;
-  return remove_from_conversations(ws, p, conversations, doomed, most);
+  if cardinality(conversations) > 0 then return remove_from_conversations(ws, p, conversations, doomed, most); end if;
+  update purge set records_removed = true where workspace_id = ws and id = purge_id;
+  return 0;
 end $$;
 
 create or replace function doomed_feedback(ws uuid, p purge, most int) returns uuid[]

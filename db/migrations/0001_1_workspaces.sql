@@ -50,6 +50,8 @@ create table workspace_progress (
   purges bigint not null default 0,
   -- The last position of the change feed (db/functions/changes.sql).
   change_position bigint not null default 0,
+  -- The last change position of the latest save: its rows have this position, or one before it.
+  saved_position bigint not null default 0,
   -- Tombstones up to this change position have expired.
   forgotten_position bigint not null default 0
 ) with (fillfactor = 50);

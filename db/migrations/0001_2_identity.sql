@@ -188,18 +188,3 @@ create table pending_move (
 alter table contact alter name set statistics 0, alter email set statistics 0, alter properties set statistics 0;
 alter table contact_external_id alter external_id set statistics 0;
 alter table contact_email alter email set statistics 0;
-
--- The stored data of a key (`LoadedRow` in db/apply/load.ts).
-create type loaded_key as (
-  kind text,
-  w integer,
-  key text,
-  id uuid,
-  source text,
-  number bigint,
-  claimed boolean,
-  domain text,
-  presence integer,
-  version double precision,
-  whole jsonb
-);

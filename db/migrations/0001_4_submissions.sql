@@ -45,7 +45,7 @@ create table dead_submission (
   primary key (workspace_id, id)
 );
 
--- Decided purges whose records are being removed.
+-- Decided purges that are not finished.
 create table purge (
   workspace_id uuid not null,
   id uuid not null,
@@ -66,6 +66,8 @@ create table purge (
   messages bigint not null default 0,
   conversations bigint not null default 0,
   dead_submissions bigint not null default 0,
+  -- No record is left to remove. Until then, the workspace applies no later submission.
+  records_removed boolean not null default false,
   primary key (workspace_id, id)
 );
 

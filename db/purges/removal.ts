@@ -1,7 +1,8 @@
 import type { RemovalJob } from '../../contract/jobs.ts'
 import type { Sql } from '../connection/postgres.ts'
 import { sourcedContacts } from '../../contract/conversation-record.ts'
-import { keysOfContact, keysOfExternalId, namedKeys } from '../../contract/identity/purge-keys.ts'
+import { keysOfContact, type NamedKey, openContactId } from '../../contract/identity/named-keys.ts'
+import { contactKeys, namedKeys } from '../../contract/identity/purge-keys.ts'
 import type { Realm } from '../../contract/identity/keys.ts'
 import type { Submission, SubmissionOf } from '../../contract/submission.ts'
 
@@ -9,7 +10,7 @@ import type { Submission, SubmissionOf } from '../../contract/submission.ts'
  * A step removes about this many records. It holds the lock of the workspace. Most of its time goes
  * into the tag memory, from which it subtracts the shares of the records.
  */
-const RECORDS_PER_STEP = 250
+export const RECORDS_PER_STEP = 250
 
 /**
  * A decided purge. `keys`: the keys to look for in dead submissions. `subjectIds`: the subjects of
@@ -56,23 +57,6 @@ export const finishPurge = async (
   const [finished] = await sql<[{ removed: PurgeCounts | null }]>`
     select finish_purge(${workspaceId}::uuid, ${purgeId}::uuid, ${attempts}::int) as removed`
   return finished.removed ?? undefined
-}
-
-/** The records that a stride names. */
-type NamedRecords = { feedbackIds: Iterable<string>; conversationIds: Iterable<string> }
-
-/**
- * Removes the records of pending purges among these feedback and conversations. Call this before
- * loading a stride that names these records: the stride then finds the same rows as after the whole
- * purge.
- */
-export const removeBefore = async (
-  sql: Sql,
-  workspaceId: string,
-  { feedbackIds, conversationIds }: NamedRecords,
-): Promise<void> => {
-  await sql`
-    select remove_before(${workspaceId}::uuid, ${[...feedbackIds]}::uuid[], ${[...conversationIds]}::uuid[])`
 }
 
 /**
@@ -143,13 +127,13 @@ const conversationWithout = (
   gone: ReadonlySet<string>,
 ): SubmissionOf<'submit_conversation'> | undefined => {
   const { contacts, messages, source } = submission.body
-  const isGone = (keys: readonly string[]): boolean => keys.some((key) => gone.has(key))
+  const isGone = (names: readonly NamedKey[]): boolean =>
+    names.some((name) => contactKeys(realm, name).some((key) => gone.has(key)))
   const sourced = sourcedContacts(submission.body)
-  const left = contacts.filter((_, at) => !isGone(keysOfContact(realm, sourced[at]!, source)))
+  const left = contacts.filter((_, at) => !isGone(keysOfContact(sourced[at]!, source)))
   const present = new Set(left.map(({ id }) => id))
   const removed = new Set(contacts.map(({ id }) => id)).difference(present)
-  const isTheirs = (id: string): boolean =>
-    removed.has(id) || (!present.has(id) && isGone(keysOfExternalId(realm, id, source)))
+  const isTheirs = (id: string): boolean => removed.has(id) || (!present.has(id) && isGone([openContactId(id, source)]))
   const others = messages.filter(({ contactId }) => contactId === undefined || !isTheirs(contactId))
   if (left.length === 0 && others.every(({ contactId }) => contactId === undefined)) return undefined
   return { ...submission, body: { ...submission.body, contacts: left, messages: others } }

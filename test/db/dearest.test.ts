@@ -5,7 +5,7 @@ import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { readPosition } from '../../db/submissions/position.ts'
-import { applyStrides } from '../../worker/apply/apply-strides.ts'
+import { applyStrides } from '../support/apply-strides.ts'
 import { parsed } from '../model/submission-arbitrary.ts'
 import { families, DEAREST, type Dearest } from '../support/dearest-bodies.ts'
 import { seeded } from '../support/property-seed.ts'
@@ -79,7 +79,7 @@ describe(`the work of Postgres to apply each byte, with ${TIMES} times the bytes
     for (let at = 0; at < made.length; at += perStride) {
       const stride = { workspaceId, after: position, submissions: made.slice(at, at + perStride) }
       const result = (await applyStrides({ sql: schema.sql, hashKey }, [stride])).get(workspaceId)
-      assert.ok(result?.outcome === 'applied')
+      assert.ok(result?.end === 'applied')
       position = result.position
     }
     return { ms: spentMs() - former, bytes: JSON.stringify(submitted).length }

@@ -5,7 +5,7 @@ import * as fc from 'fast-check'
 import { isUnavailable } from '../../runtime/fault.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import type { Submission } from '../../contract/submission.ts'
-import { applyStrides } from '../../worker/apply/apply-strides.ts'
+import { applyStrides } from '../support/apply-strides.ts'
 import { applyAll } from '../model/model.ts'
 import { isOnCitus } from '../support/citus.ts'
 import { seeded } from '../support/property-seed.ts'
@@ -76,7 +76,7 @@ describe('connections that die in the middle of a statement', () => {
         if (dies && step < MOST_DEATHS) await killOthers()
         const result = (await work)?.get(workspaceId)
         if (result === undefined) continue
-        assert.ok(result.outcome === 'applied')
+        assert.ok(result.end === 'applied')
         position = result.position
       }
     }

@@ -14,7 +14,7 @@ import { readChanges } from '../../db/reads/changes.ts'
 import { readList } from '../../db/reads/lists.ts'
 import { findProgress, findReceipt } from '../../db/submissions/receipts.ts'
 import { readTexts, storeTags } from '../../db/tags/store-tags.ts'
-import { applyStrides } from '../../worker/apply/apply-strides.ts'
+import { applyStrides } from '../support/apply-strides.ts'
 import { parsed } from '../model/submission-arbitrary.ts'
 import { tag } from '../../worker/tagging/tagging.ts'
 import {
@@ -73,7 +73,7 @@ const apply = async (sql: Sql, operation: Operation, bodyOf: (index: number) => 
 const applyStride = async (sql: Sql, submissions: Submission[]): Promise<void> => {
   const stride = { workspaceId, after: (await readPosition(sql, workspaceId))!, submissions }
   const result = (await applyStrides({ sql, hashKey }, [stride])).get(workspaceId)
-  assert.equal(result?.outcome, 'applied')
+  assert.equal(result?.end, 'applied')
 }
 
 /**

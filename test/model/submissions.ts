@@ -2,7 +2,7 @@ import type { Submission } from '../../contract/submission.ts'
 import { hashKeyFrom, type OwnIdKind, ownId } from '../../contract/identity/keys.ts'
 import { applyAll } from './model.ts'
 import { parsed } from './submission-arbitrary.ts'
-import { assertRows, foldAll } from '../worker/fold/folded.ts'
+import { assertRows, foldAll } from '../fold/folded.ts'
 import type { Tables } from './tables.ts'
 
 export const hashKey = hashKeyFrom('5a'.repeat(32))

@@ -8,7 +8,7 @@ import type { Operation, Submission, SubmissionOf } from '../../contract/submiss
 import type { Sql } from '../../db/connection/postgres.ts'
 import { finishPurge, type PurgeCounts, purgeDead, removeRecords } from '../../db/purges/removal.ts'
 import { readPosition } from '../../db/submissions/position.ts'
-import { applyStrides } from '../../worker/apply/apply-strides.ts'
+import { applyStrides } from './apply-strides.ts'
 import { hashKey, makeWorkspaces } from './schema.ts'
 
 const CREATED_AT = '2026-01-01T00:00:00Z'
@@ -42,7 +42,7 @@ export const createPurgeRig = async (sql: Sql, given?: string): Promise<PurgeRig
   const applyStride = async (submission: Submission) => {
     const stride = { workspaceId, after: (await readPosition(sql, workspaceId))!, submissions: [submission] }
     const result = (await applyStrides({ sql, hashKey }, [stride])).get(workspaceId)!
-    if (result.outcome !== 'applied') throw new Error(`The stride was ${result.outcome}`)
+    if (result.end !== 'applied') throw new Error(`The stride ended ${result.end}`)
     return result
   }
   const apply: PurgeRig['apply'] = async (submission) => {

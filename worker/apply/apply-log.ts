@@ -16,7 +16,7 @@ import type { Wake } from '../../queue/jobs/job-queues.ts'
 import { withoutCause } from '../../queue/jobs/open-worker.ts'
 import { describeFault, isUnavailable } from '../../runtime/fault.ts'
 import { untilAvailable } from '../when-available.ts'
-import { applyDeep, type ApplyOutcome, applyShared, type StrideDependencies, type TakenStride } from './apply-taken.ts'
+import { applyDeep, type AppliedStride, applyShared, type StrideDependencies, type TakenStride } from './apply-taken.ts'
 import { FULL_STRIDE } from './stride-size.ts'
 
 const BUDGET_MS = 250
@@ -127,13 +127,13 @@ const applyRound = async (job: Job, requests: readonly TakeRequest[]): Promise<T
     const { workspaceId } = requests[at]!
     if (taken.outcome === 'taken') strides.push({ workspaceId, ...taken })
     else if (taken.outcome === 'deep') passOn(job, workspaceId)
-    else if (taken.outcome === 'unreadable') next.push(...(await afterStride(job, { kind: 'failing', workspaceId })))
+    else if (taken.outcome === 'unreadable') await giveToBacklog(job, workspaceId)
     else if (!job.hand.giveBack(workspaceId)) next.push({ workspaceId })
   }
   if (strides.length === 0) return next
-  const outcomes: ApplyOutcome[] = job.isDeep ? [] : await applyShared(job, strides)
-  if (job.isDeep) for (const stride of strides) outcomes.push(await applyDeep(job, stride))
-  for (const outcome of outcomes) next.push(...(await afterStride(job, outcome)))
+  const applied: AppliedStride[] = job.isDeep ? [] : await applyShared(job, strides)
+  if (job.isDeep) for (const stride of strides) applied.push(await applyDeep(job, stride))
+  for (const stride of applied) next.push(...(await afterStride(job, stride)))
   return next
 }
 
@@ -150,24 +150,30 @@ const take = (job: Job, requests: readonly TakeRequest[], most = FULL_STRIDE.sub
 }
 
 /** The next request for a workspace; none if the job gives the workspace back. */
-const afterStride = async (job: Job, outcome: ApplyOutcome): Promise<TakeRequest[]> => {
-  const { workspaceId } = outcome
-  switch (outcome.kind) {
-    case 'next':
+const afterStride = async (job: Job, { workspaceId, outcome, bound }: AppliedStride): Promise<TakeRequest[]> => {
+  switch (outcome.end) {
+    case 'applied':
       job.postponed.delete(workspaceId)
-      return [outcome.request]
+      return [{ workspaceId, applied: outcome.position, bound }]
+    case 'behind':
+      // A standby was promoted that lacks the last commits. The log still has their submissions.
+      return [{ workspaceId, rewindTo: outcome.position }]
     case 'deleted':
       await forgetWorkspace(job.redis, job.prefix, workspaceId)
       job.hand.drop(workspaceId)
       return []
-    case 'failing':
-      await job.logs.release(job.worker, [workspaceId])
-      passOn(job, workspaceId)
+    case 'backlog':
+      await giveToBacklog(job, workspaceId)
       return []
     case 'postponed':
-      await postpone(job, outcome)
+      await postpone(job, { workspaceId, applied: outcome.position, bound }, outcome.ms)
       return []
   }
+}
+
+const giveToBacklog = async (job: Job, workspaceId: string): Promise<void> => {
+  await job.logs.release(job.worker, [workspaceId])
+  passOn(job, workspaceId)
 }
 
 /** Wakes a workspace through the queue `backlog`, and gives it back. */
@@ -176,7 +182,7 @@ const passOn = ({ wake, hand }: Job, workspaceId: string): void => {
   void wake.wake(workspaceId, { submissions: 0, isDeep: true })
 }
 
-const postpone = async (job: Job, { request, ms }: Extract<ApplyOutcome, { kind: 'postponed' }>): Promise<void> => {
+const postpone = async (job: Job, request: TakeRequest, ms: number): Promise<void> => {
   const { workspaceId } = request
   job.postponed.set(workspaceId, job.now() + ms)
   // The timer wakes the workspace, so the result of `putBack` is not needed.

@@ -1,16 +1,14 @@
-import type { HashKey } from '../../contract/identity/keys.ts'
-import type { Submission } from '../../contract/submission.ts'
 import { findBlockers } from '../../db/connection/blockers.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
+import { createSharedStrideStore, createStrideStore } from '../../db/apply/stride-store.ts'
 import { setAside } from '../../db/submissions/dead.ts'
 import { readPosition } from '../../db/submissions/position.ts'
 import { describeFault, isPermanentFault, isUnavailable } from '../../runtime/fault.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { withinTime } from '../../runtime/within-time.ts'
-import type { Ending } from '../trace-jobs.ts'
-import { applyStrides } from './apply-strides.ts'
+import { applyStride, type StrideStores } from './apply-stride.ts'
 import type { OnSettled } from './follow-up.ts'
-import type { Stride, StrideResult } from './stride-work.ts'
+import { joinOutcomes, nothingDone, type Stride, type StrideOutcome } from './stride-outcome.ts'
 
 /** The most attempts at a single submission whose fault may pass. */
 const MOST_ATTEMPTS = 8
@@ -19,11 +17,7 @@ const FIRST_PAUSE_MS = 250
 /** By workspace: the number of a failing submission, and how often it failed in this process. */
 type Attempts = Map<string, { number: number; count: number }>
 
-export type FaultDependencies = {
-  sql: Sql
-  hashKey: HashKey
-  /** The workspaces that had purges, as far as this process knows. */
-  purgedWorkspaces: Set<string>
+export type FaultDependencies = Omit<StrideStores, 'store'> & {
   log: Logger
   /** A stride that takes longer counts as an outage of Postgres: its connection may hang. */
   answerWithinMs: number
@@ -32,40 +26,32 @@ export type FaultDependencies = {
 }
 
 /**
- * `dead`: the submissions that were set aside, by id. `postponedMs`: the pause before the next
- * attempt at a failed submission.
- */
-export type ApplyResult = { results: StrideResult[]; dead: Map<string, Ending>; postponedMs?: number }
-
-/**
- * Applies strides of several workspaces together. If that fails, it applies each stride alone,
- * since one workspace may be the cause. `failing`: the workspaces whose strides fail even alone.
+ * Applies strides of several workspaces side by side. They share statements. A stride that fails goes
+ * on in the backlog.
  *
  * @throws when Postgres is away
  */
-export const applyOrSplit = async (
+export const applyTogether = async (
   dependencies: FaultDependencies,
   strides: readonly Stride[],
-): Promise<{ applied: Map<string, StrideResult>; failing: string[] }> => {
-  try {
-    return { applied: await applyWatched(dependencies, strides), failing: [] }
-  } catch (error) {
-    if (isUnavailable(error)) throw error
-    if (strides.length === 1) return { applied: new Map(), failing: [strides[0]!.workspaceId] }
+): Promise<StrideOutcome[]> => {
+  const stores = { ...dependencies, store: createSharedStrideStore(dependencies.sql) }
+  const applyOne = async (stride: Stride): Promise<StrideOutcome> => {
+    try {
+      return await applyStride(stores, stride, { isShared: true })
+    } catch (error) {
+      if (isUnavailable(error)) throw error
+      return { ...nothingDone(), end: 'backlog' }
+    }
   }
-  const each: Awaited<ReturnType<typeof applyOrSplit>> = { applied: new Map(), failing: [] }
-  for (const stride of strides) {
-    const { applied, failing } = await applyOrSplit(dependencies, [stride])
-    for (const [workspaceId, result] of applied) each.applied.set(workspaceId, result)
-    each.failing.push(...failing)
-  }
-  return each
+  return watch(dependencies, strides, () => Promise.all(strides.map(applyOne)))
 }
 
-const applyWatched = (dependencies: FaultDependencies, strides: readonly Stride[]): ReturnType<typeof applyStrides> =>
-  logBlockers({ ...dependencies, workspaceIds: strides.map(({ workspaceId }) => workspaceId) }, () =>
-    withinTime(applyStrides(dependencies, strides), dependencies.answerWithinMs),
-  )
+/** Counts a hanging connection as an outage, and logs the programs that keep the work waiting. */
+const watch = <T>(dependencies: FaultDependencies, strides: readonly Stride[], work: () => Promise<T>): Promise<T> => {
+  const workspaceIds = strides.map(({ workspaceId }) => workspaceId)
+  return logBlockers({ ...dependencies, workspaceIds }, () => withinTime(work(), dependencies.answerWithinMs))
+}
 
 const LOOK_FOR_BLOCKERS_EVERY_MS = 3_000
 
@@ -98,31 +84,32 @@ export const logBlockers = async <T>(
  *
  * @throws when Postgres is away
  */
-export const applyOrHalve = async (dependencies: FaultDependencies, stride: Stride): Promise<ApplyResult> => {
-  const { workspaceId, submissions } = stride
+export const applyOrHalve = async (dependencies: FaultDependencies, stride: Stride): Promise<StrideOutcome> => {
+  const { submissions } = stride
+  const stores = { ...dependencies, store: createStrideStore(dependencies.sql) }
   try {
-    return { results: [(await applyWatched(dependencies, [stride])).get(workspaceId)!], dead: new Map() }
+    return await watch(dependencies, [stride], () => applyStride(stores, stride, { isShared: false }))
   } catch (error) {
     if (isUnavailable(error)) throw error
     if (submissions.length === 1) return postponeOrGiveUp(dependencies, stride, error)
   }
   const middle = Math.ceil(submissions.length / 2)
   const first = await applyOrHalve(dependencies, { ...stride, submissions: submissions.slice(0, middle) })
+  // A stride can end early if its workspace was deleted or Postgres has lost its last commits.
+  if (first.end !== 'applied') return first
   const after = submissions[middle - 1]!.number
-  if (first.postponedMs !== undefined || !isThrough(first.results)) return first
-  const second = await applyOrHalve(dependencies, { workspaceId, after, submissions: submissions.slice(middle) })
-  return { ...second, results: [...first.results, ...second.results], dead: new Map([...first.dead, ...second.dead]) }
+  return joinOutcomes(
+    first,
+    await applyOrHalve(dependencies, { ...stride, after, submissions: submissions.slice(middle) }),
+  )
 }
-
-/** A stride can end early if its workspace was deleted or Postgres has lost its last commits. */
-const isThrough = (results: readonly StrideResult[]): boolean => results.at(-1)?.outcome === 'applied'
 
 const postponeOrGiveUp = async (
   dependencies: FaultDependencies,
   stride: Stride,
   error: unknown,
-): Promise<ApplyResult> => {
-  const { workspaceId, submissions } = stride
+): Promise<StrideOutcome> => {
+  const { workspaceId, after, submissions } = stride
   const { number, submissionId } = submissions[0]!
   const former: { number: number; count: number } | undefined = dependencies.attempts.get(workspaceId)
   const count = former?.number === number ? former.count + 1 : 1
@@ -130,7 +117,7 @@ const postponeOrGiveUp = async (
   if (!isPermanentFault(error) && count < MOST_ATTEMPTS) {
     dependencies.attempts.set(workspaceId, { number, count })
     dependencies.log('error', 'apply_failed', { workspaceId, submissionId, attempts: count, fault: reason })
-    return { results: [], dead: new Map(), postponedMs: FIRST_PAUSE_MS * 2 ** (count - 1) }
+    return { ...nothingDone(), end: 'postponed', position: after, ms: FIRST_PAUSE_MS * 2 ** (count - 1) }
   }
   return giveUp(dependencies, stride, { attempts: count, reason })
 }
@@ -140,21 +127,17 @@ export const giveUp = async (
   dependencies: FaultDependencies,
   stride: Stride,
   why: { attempts: number; reason: string },
-): Promise<ApplyResult> => {
+): Promise<StrideOutcome> => {
   const { sql, hashKey, log, onSettled } = dependencies
   const { workspaceId, after, submissions } = stride
   const { attempts, reason } = why
   const submission = submissions[0]!
   const { number, submissionId, operation } = submission
-  const dead = new Map<string, Ending>()
-  const resultAt = (position: number, found: Submission[]): ApplyResult => ({
-    results: [{ outcome: 'applied', position, applied: [], found, decided: [] }],
-    dead,
-  })
+  const done = nothingDone()
   const position = await readPosition(sql, workspaceId)
-  if (position === undefined) return { results: [{ outcome: 'deleted' }], dead }
-  if (position < after) return { results: [{ outcome: 'behind', position }], dead }
-  if (position >= number) return resultAt(position, [submission])
+  if (position === undefined) return { ...done, end: 'deleted' }
+  if (position < after) return { ...done, end: 'behind', position }
+  if (position >= number) return { ...done, end: 'applied', position, found: [submission] }
   // Another writer has moved the position since `readPosition`.
   if (!(await setAside(sql, hashKey, { submission, ...why, expected: position })))
     return giveUp(dependencies, stride, why)
@@ -162,6 +145,6 @@ export const giveUp = async (
   // missing if the answer of Postgres gets lost.
   log('error', 'submission_dead', { workspaceId, submissionId, operation, attempts, fault: reason })
   onSettled(submission, 'dead', { attempts, isDeep: true })
-  dead.set(submissionId, { state: 'dead', fault: reason })
-  return resultAt(number, [])
+  done.dead.set(submissionId, { state: 'dead', fault: reason })
+  return { ...done, end: 'applied', position: number }
 }

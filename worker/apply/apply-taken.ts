@@ -1,11 +1,11 @@
-import type { TakeResult, TakeRequest } from '../../queue/log/log.ts'
+import type { TakeResult } from '../../queue/log/log.ts'
 import type { Tracing } from '../../runtime/tracing.ts'
 import type { OnApplyTime } from '../apply-times.ts'
 import type { Quarantine } from '../quarantine.ts'
 import { beginStride, endStride } from '../trace-jobs.ts'
-import { type ApplyResult, applyOrHalve, applyOrSplit, type FaultDependencies, giveUp } from './apply-safely.ts'
-import type { StrideResult } from './stride-work.ts'
-import { type AppliedStride, followUp, type FollowUpDependencies } from './follow-up.ts'
+import { applyOrHalve, applyTogether, type FaultDependencies, giveUp } from './apply-safely.ts'
+import { followUp, type FollowUpDependencies } from './follow-up.ts'
+import type { StrideOutcome } from './stride-outcome.ts'
 import { type StrideSizes, weightOf } from './stride-size.ts'
 
 /** The dependencies of applying a taken stride. */
@@ -19,15 +19,8 @@ export type StrideDependencies = FaultDependencies &
 
 export type TakenStride = Extract<TakeResult, { outcome: 'taken' }> & { workspaceId: string }
 
-/**
- * What follows a stride. `next`: the next take; `deleted`: the workspace is deleted; `failing`: the
- * stride fails even alone, so the workspace moves to the backlog; `postponed`: the next attempt at
- * the same submission, after `ms`.
- */
-export type ApplyOutcome =
-  | { kind: 'next'; workspaceId: string; request: TakeRequest }
-  | { kind: 'deleted' | 'failing'; workspaceId: string }
-  | { kind: 'postponed'; workspaceId: string; request: TakeRequest; ms: number }
+/** `bound`: for the next strides of the workspace; undefined if it stays. */
+export type AppliedStride = { workspaceId: string; outcome: StrideOutcome; bound: number | undefined }
 
 /** A submission ends as dead after this many deaths of workers in quarantine. */
 const MOST_QUARANTINE_DEATHS = 3
@@ -36,51 +29,45 @@ const MOST_QUARANTINE_DEATHS = 3
 export const applyShared = async (
   dependencies: StrideDependencies,
   strides: readonly TakenStride[],
-): Promise<ApplyOutcome[]> => {
+): Promise<AppliedStride[]> => {
   const { quarantine, tracing } = dependencies
   const submissions = strides.flatMap((stride) => stride.submissions)
   const spans = beginStride(tracing, 'wake', submissions)
-  const { applied, failing, ms } = await quarantine.shared(() => timed(() => applyOrSplit(dependencies, strides)))
+  const { result: outcomes, ms } = await quarantine.shared(() => timed(() => applyTogether(dependencies, strides)))
   const bounds = noteTimes(dependencies, strides, ms)
-  const followed = [...applied].map(([workspaceId, result]) => ({ workspaceId, results: [result].filter(isApplied) }))
-  endStride(spans, await followUp(dependencies, { followed, spans, isDeep: false }))
-  return strides.map(({ workspaceId }, at) =>
-    failing.includes(workspaceId)
-      ? { kind: 'failing', workspaceId }
-      : outcomeOf(workspaceId, applied.get(workspaceId), bounds[at]),
-  )
+  const applied = strides.map(({ workspaceId }, at) => ({ workspaceId, outcome: outcomes[at]!, bound: bounds[at] }))
+  endStride(spans, await followUp(dependencies, { applied, spans, isDeep: false }))
+  return applied
 }
 
 /** Applies a stride of one deep workspace, and follows it up. */
-export const applyDeep = async (dependencies: StrideDependencies, stride: TakenStride): Promise<ApplyOutcome> => {
+export const applyDeep = async (dependencies: StrideDependencies, stride: TakenStride): Promise<AppliedStride> => {
   const { quarantine, tracing, attempts } = dependencies
   const { workspaceId } = stride
   const spans = beginStride(tracing, 'backlog', stride.submissions)
   // Only deaths set a bound of one, so this submission may have killed workers.
-  const { results, dead, postponedMs, ms } =
+  const { result: outcome, ms } =
     stride.bound === 1
       ? await quarantine.exclusive(() => timed(() => applyInQuarantine(dependencies, stride)))
       : await quarantine.shared(() => timed(() => applyOrHalve(dependencies, stride)))
-  endStride(spans, dead)
+  endStride(spans, outcome.dead)
   const [bound] = noteTimes(dependencies, [stride], ms)
-  const followed = [{ workspaceId, results: results.filter(isApplied) }]
-  endStride(spans, await followUp(dependencies, { followed, spans, isDeep: true }))
-  if (postponedMs === undefined) attempts.delete(workspaceId)
-  const outcome = outcomeOf(workspaceId, results.at(-1), bound)
-  if (postponedMs === undefined || outcome.kind !== 'next') return outcome
-  return { ...outcome, kind: 'postponed', ms: postponedMs }
+  const applied = { workspaceId, outcome, bound }
+  endStride(spans, await followUp(dependencies, { applied: [applied], spans, isDeep: true }))
+  if (outcome.end !== 'postponed') attempts.delete(workspaceId)
+  return applied
 }
 
-const timed = async <T extends object>(work: () => Promise<T>): Promise<T & { ms: number }> => {
+const timed = async <T>(work: () => Promise<T>): Promise<{ result: T; ms: number }> => {
   const beganAt = performance.now()
-  return { ...(await work()), ms: performance.now() - beganAt }
+  return { result: await work(), ms: performance.now() - beganAt }
 }
 
 /**
  * Applies the only submission of a stride while this worker applies, removes and tags nothing else.
  * So a death counts against the submission.
  */
-const applyInQuarantine = async (dependencies: StrideDependencies, stride: TakenStride): Promise<ApplyResult> => {
+const applyInQuarantine = async (dependencies: StrideDependencies, stride: TakenStride): Promise<StrideOutcome> => {
   const { logs } = dependencies
   const { workspaceId, quarantineDeaths } = stride
   const isGivenUp = quarantineDeaths >= MOST_QUARANTINE_DEATHS
@@ -109,21 +96,4 @@ const noteTimes = (
     onApplyTime(workspaceId, (ms * share) / 1_000)
     return strideSizes.next({ workspaceId, bound, submissions: submissions.length, ms, share })
   })
-}
-
-const isApplied = (result: StrideResult): result is AppliedStride => result.outcome === 'applied'
-
-/** The outcome of the last result of a workspace. `bound`: for its next strides. */
-const outcomeOf = (workspaceId: string, last: StrideResult | undefined, bound?: number): ApplyOutcome => {
-  switch (last?.outcome) {
-    case 'deleted':
-      return { kind: 'deleted', workspaceId }
-    case 'behind':
-      // A standby was promoted that lacks the last commits. The log still has their submissions.
-      return { kind: 'next', workspaceId, request: { workspaceId, rewindTo: last.position } }
-    case 'applied':
-      return { kind: 'next', workspaceId, request: { workspaceId, applied: last.position, bound } }
-    case undefined:
-      return { kind: 'next', workspaceId, request: { workspaceId } }
-  }
 }

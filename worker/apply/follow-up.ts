@@ -12,7 +12,7 @@ import { addRemovals, addTagging, type JobQueues } from '../../queue/jobs/job-qu
 import type { Log } from '../../queue/log/log.ts'
 import type { LearningPace } from '../tagging/learning-pace.ts'
 import type { Ending, StrideSpans } from '../trace-jobs.ts'
-import type { StrideResult } from './stride-work.ts'
+import type { StrideOutcome } from './stride-outcome.ts'
 
 /**
  * Called for each submission that this worker has applied or set aside; not for a decided purge.
@@ -33,8 +33,7 @@ export type FollowUpDependencies = {
   onSettled: OnSettled
 }
 
-export type AppliedStride = Extract<StrideResult, { outcome: 'applied' }>
-type WorkspaceResults = { workspaceId: string; results: readonly AppliedStride[] }
+type Applied = { workspaceId: string; outcome: StrideOutcome }
 
 /**
  * Adds the jobs that applied submissions need, before their entries are trimmed. Also adds the jobs
@@ -43,21 +42,20 @@ type WorkspaceResults = { workspaceId: string; results: readonly AppliedStride[]
  */
 export const followUp = async (
   dependencies: FollowUpDependencies,
-  { followed, spans, isDeep }: { followed: readonly WorkspaceResults[]; spans: StrideSpans; isDeep: boolean },
+  { applied, spans, isDeep }: { applied: readonly Applied[]; spans: StrideSpans; isDeep: boolean },
 ): Promise<Map<string, Ending>> => {
   const endings = new Map<string, Ending>()
   const tagging: TaggingJob[] = []
   const removals: RemovalJob[] = []
-  for (const { workspaceId, results } of followed) {
-    const applied = results.flatMap((result) => result.applied)
-    const found = await withReceipts(dependencies, workspaceId, results)
-    const decided = results.flatMap((result) => result.decided.map(({ submissionId }) => submissionId))
+  for (const { workspaceId, outcome } of applied) {
+    const found = await withReceipts(dependencies, workspaceId, outcome)
+    const decided = outcome.decided.map(({ submissionId }) => submissionId)
     for (const id of decided) endings.set(id, { state: 'queued' })
-    for (const { submission, state } of applied) {
+    for (const { submission, state } of outcome.applied) {
       endings.set(submission.submissionId, { state })
       dependencies.onSettled(submission, state, { attempts: 1, isDeep })
     }
-    const toTag = applied.flatMap(({ submission, state }) => (state === 'applied' ? submission : []))
+    const toTag = outcome.applied.flatMap(({ submission, state }) => (state === 'applied' ? submission : []))
     const wanted = wantedTagging({ ...dependencies, spans }, workspaceId, [...toTag, ...found])
     if (wanted) tagging.push(wanted)
     const purgeIds = [...decided, ...(await findUnfinished(dependencies, workspaceId, found))]
@@ -74,16 +72,16 @@ export const followUp = async (
 const withReceipts = async (
   { sql, logs, log }: FollowUpDependencies,
   workspaceId: string,
-  results: readonly AppliedStride[],
+  outcome: StrideOutcome,
 ): Promise<readonly Submission[]> => {
-  const found = results.flatMap((result) => result.found)
-  if (found.length === 0) return found
+  const { found } = outcome
+  if (found.length === 0 || !('position' in outcome)) return []
   const ids = found.map(({ submissionId }) => submissionId)
   const missing = new Set(await findMissingReceipts(sql, workspaceId, ids))
   const lost = found.filter(({ submissionId }) => missing.has(submissionId))
   if (lost.length > 0) {
     log('warn', 'appended_again', { workspaceId, submissions: lost.length })
-    await logs.append(lost, results.at(-1)!.position)
+    await logs.append(lost, outcome.position)
   }
   return found.filter(({ submissionId }) => !missing.has(submissionId))
 }

@@ -5,7 +5,7 @@ import type { ConversationRecord, MessageRecord } from '../../../contract/conver
 import type { JsonObject } from '../../../contract/json.ts'
 import { unflattenIf } from '../../../contract/unflatten.ts'
 import { propagatedBytes } from '../../../api/operations/conversations.ts'
-import { rawDataOf } from '../../../worker/fold/messages.ts'
+import { rawDataOf } from '../../../fold/messages.ts'
 import { seeded } from '../../support/property-seed.ts'
 
 describe('propagatedBytes', () => {

@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { contactIdKey, contactSourceKey, emailKey, hashKeyFrom } from '../../../contract/identity/keys.ts'
-import {
-  choosePurged,
-  namedKeys,
-  openIdKey,
-  type PurgeCandidate,
-  purgeKeys,
-} from '../../../contract/identity/purge-keys.ts'
+import { choosePurged, namedKeys, openIdKey, type PurgeCandidate } from '../../../contract/identity/purge-keys.ts'
 import type { Operation, Submission } from '../../../contract/submission.ts'
 
 const workspaceId = '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a09'
@@ -59,7 +53,7 @@ describe('the keys by which a submission names contacts', () => {
   it('match the keys of a purge of the same email or id; an id with a source matches in this source only', () => {
     const meets = (wanted: object, named: object): boolean => {
       const keys = keysOf('identify_contact', named)
-      return purgeKeys(realm, wanted).some((key) => keys.includes(key))
+      return namedKeys(realm, { operation: 'purge_contact', body: wanted }).some((key) => keys.includes(key))
     }
     assert.ok(meets({ id: 'ada' }, { id: 'ada', source: 'CRM' }))
     assert.ok(meets({ id: 'ada', source: 'CRM' }, { id: 'ada', source: 'CRM' }))

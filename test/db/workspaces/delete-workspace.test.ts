@@ -5,7 +5,7 @@ import { after, before, beforeEach, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import type { Submission } from '../../../contract/submission.ts'
 import type { Sql } from '../../../db/connection/postgres.ts'
-import { moveRecords } from '../../../db/apply/save.ts'
+import { createStrideStore } from '../../../db/apply/stride-store.ts'
 import { makeToken, tokenHash } from '../../../contract/token-format.ts'
 import {
   beginDeletion,
@@ -28,7 +28,7 @@ import {
   listWorkspaceIds,
   listWorkspaces,
 } from '../../../db/workspaces/workspaces.ts'
-import { applyStrides } from '../../../worker/apply/apply-strides.ts'
+import { applyStrides } from '../../support/apply-strides.ts'
 import { submissionHistories } from '../../model/submission-arbitrary.ts'
 import { seeded } from '../../support/property-seed.ts'
 import { createPurgeRig } from '../../support/purge-rig.ts'
@@ -76,8 +76,8 @@ describe('deleting a workspace', () => {
     await beginDeletion(schema.sql, workspaceId)
     const strides = [workspaceId, stays].map((id) => ({ workspaceId: id, after: 0, submissions: historyOf(id, 10) }))
     const results = await applyStrides({ sql: schema.sql, hashKey }, strides)
-    assert.deepEqual(results.get(workspaceId), { outcome: 'deleted' })
-    assert.equal(results.get(stays)?.outcome, 'applied')
+    assert.equal(results.get(workspaceId)?.end, 'deleted')
+    assert.equal(results.get(stays)?.end, 'applied')
     assert.equal(await rows(), 0)
     assert.ok((await countOwnedRows(schema.sql, stays)) > 0)
   })
@@ -112,7 +112,7 @@ describe('deleting a workspace', () => {
     const held = await rows()
     await aside(rig.make('create_feedback', { description: 'y' }))
     await removeRecords(sql, purge, async () => {})
-    await moveRecords(sql, workspaceId)
+    await createStrideStore(sql).moveRecords(workspaceId)
     assert.equal(await finishPurge(sql, { ...purge, attempts: 1 }), undefined)
     assert.equal(await rows(), held)
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, it } from 'node:test'
 import type { SubmissionState } from '../../../contract/receipt.ts'
 import type { Submission } from '../../../contract/submission.ts'
-import { applyStrides } from '../../../worker/apply/apply-strides.ts'
+import { applyStrides } from '../../support/apply-strides.ts'
 import { openApplyRig, type ApplyRig } from '../../support/apply-rig.ts'
 import { feedbackBody } from '../../support/inject.ts'
 import { until } from '../../support/until.ts'
@@ -195,7 +195,7 @@ describe('a worker that applies logs', () => {
     assert.deepEqual(await rig.waitingIn(workspaceId), [])
   })
 
-  it('adds removal jobs for purges, and continues with later submissions', async () => {
+  it('adds removal jobs for purges, and continues in the backlog, where it removes the records first', async () => {
     const workspaceId = await rig.makeWorkspace()
     const contact = { id: 'ada', source: 'crm', properties: { $email: 'ada@example.com' } }
     await rig.admit(workspaceId, [contact], 'identify_contact')
@@ -203,8 +203,13 @@ describe('a worker that applies logs', () => {
     const [purgeId] = await rig.admit(workspaceId, [{ email: 'ada@example.com' }], 'purge_contact')
     const [later] = await rig.admit(workspaceId, [feedbackBody('later')])
     await rig.apply([workspaceId])
-    assert.equal((await rig.statesOf(workspaceId))[later!], 'applied')
     assert.deepEqual(await rig.removalJobs(), [{ workspaceId, purgeId }])
+    assert.equal((await rig.statesOf(workspaceId))[later!], undefined)
+    await rig.apply([workspaceId], true)
+    assert.equal((await rig.statesOf(workspaceId))[later!], 'applied')
+    assert.deepEqual([...(await rig.sql`select description from feedback where workspace_id = ${workspaceId}`)], [
+      { description: 'later' },
+    ])
   })
 
   it('fails without the text of a fault, which can quote content, and releases the lease', async () => {

@@ -4,8 +4,8 @@ import { beforeEach, describe, it } from 'node:test'
 import { contactIdKey, contactSourceKey, ownId } from '../../../contract/identity/keys.ts'
 import type { Submission } from '../../../contract/submission.ts'
 import { giveUp } from '../../../worker/apply/apply-safely.ts'
-import { applyStrides } from '../../../worker/apply/apply-strides.ts'
-import type { StrideResult } from '../../../worker/apply/stride-work.ts'
+import { applyStrides } from '../../support/apply-strides.ts'
+import { nothingDone, type StrideOutcome } from '../../../worker/apply/stride-outcome.ts'
 import { hashKey, makeWorkspaces, sharedSchema } from '../../support/schema.ts'
 import { parsed } from '../../model/submission-arbitrary.ts'
 
@@ -20,11 +20,11 @@ describe('applying a stride', () => {
   })
 
   const realm = () => ({ hashKey, workspaceId })
-  const apply = async (submissions: readonly Submission[], position = 0): Promise<StrideResult> =>
+  const apply = async (submissions: readonly Submission[], position = 0): Promise<StrideOutcome> =>
     (await applyStrides({ sql, hashKey }, [{ workspaceId, after: position, submissions }])).get(workspaceId)!
   const applied = async (submissions: readonly Submission[], position = 0) => {
     const result = await apply(submissions, position)
-    assert.ok(result.outcome === 'applied')
+    assert.ok(result.end === 'applied')
     return result
   }
   const given = (bodies: Parameters<typeof submissionsOf>[2], number = FIRST) =>
@@ -35,12 +35,16 @@ describe('applying a stride', () => {
 
   it('reports a workspace without a position as deleted', async () => {
     await sql`delete from workspace_progress where workspace_id = ${workspaceId}`
-    assert.deepEqual(await apply(given([contact({ id: '1' })])), { outcome: 'deleted' })
+    assert.deepEqual(await apply(given([contact({ id: '1' })])), { ...nothingDone(), end: 'deleted' })
     assert.equal((await sql`select from contact where workspace_id = ${workspaceId}`).length, 0)
   })
 
   it('reports the position of Postgres after Postgres has lost its last commits', async () => {
-    assert.deepEqual(await apply(given([contact({ id: '1' })]), FIRST - 1), { outcome: 'behind', position: 0 })
+    assert.deepEqual(await apply(given([contact({ id: '1' })]), FIRST - 1), {
+      ...nothingDone(),
+      end: 'behind',
+      position: 0,
+    })
   })
 
   it('distinguishes submissions that it applied from submissions that were already applied', async () => {
@@ -182,10 +186,7 @@ describe('applying a stride', () => {
     }
     const stride = { workspaceId, after: 0, submissions }
     const result = await giveUp(dependencies, stride, { attempts: 3, reason: 'GivenUp stalled' })
-    assert.deepEqual(result, {
-      results: [{ outcome: 'applied', position: FIRST, applied: [], found: submissions, decided: [] }],
-      dead: new Map(),
-    })
+    assert.deepEqual(result, { ...nothingDone(), end: 'applied', position: FIRST, found: submissions })
     assert.deepEqual([events, settled], [[], []])
     const [receipt] = await sql`select state from submission where workspace_id = ${workspaceId}`
     assert.equal(receipt!['state'], 'applied')

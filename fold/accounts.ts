@@ -5,15 +5,15 @@ import {
   canonicalName,
   domainKey,
   type Realm,
-} from '../../contract/identity/keys.ts'
-import type { AccountRecord } from '../../contract/contact-record.ts'
-import type { FeedbackRecord } from '../../contract/feedback-record.ts'
-import type { JsonValue } from '../../contract/json.ts'
-import type { Submission } from '../../contract/submission.ts'
-import type { LoadedRow } from '../../db/apply/load.ts'
-import type { Changes } from '../../db/apply/save.ts'
+} from '../contract/identity/keys.ts'
+import type { AccountRecord } from '../contract/contact-record.ts'
+import type { FeedbackRecord } from '../contract/feedback-record.ts'
+import type { JsonValue } from '../contract/json.ts'
+import type { Submission } from '../contract/submission.ts'
+import type { Changes } from './changes.ts'
 import { type Claims, Profiles, type Unresolved } from './profiles.ts'
 import { identifiedValues, type Profile, textOf } from './profile.ts'
+import type { StoredRowOf } from './stored.ts'
 
 /** `source`: the source stored with the external id if the account is new. */
 type Identified = { record: AccountRecord; source: string; submission: Submission; claims: Claims }
@@ -33,7 +33,7 @@ export class Accounts {
     this.names = new AccountNames(realm, this.profiles)
   }
 
-  learnKey(row: LoadedRow): void {
+  learnKey(row: StoredRowOf<'accountExternalId'>): void {
     this.#byExternalId.set(row.key, this.profiles.learn(row))
   }
 
@@ -79,11 +79,11 @@ export class Accounts {
     return account
   }
 
-  writeTo(changes: Changes, w: number): void {
-    this.profiles.writeTo(changes, w)
-    this.names.writeTo(changes, w)
+  writeTo(changes: Changes): void {
+    this.profiles.writeTo(changes)
+    this.names.writeTo(changes)
     for (const { key, externalId, source, account } of this.#newKeys)
-      changes.account_key.push({ w, key, source, external_id: externalId, account: account.id })
+      changes.account_external_id.push({ key_id: key, source, external_id: externalId, account_id: account.id })
   }
 
   #findOrCreate({ record, source }: Identified): Profile {
@@ -118,20 +118,20 @@ class AccountNames {
     this.profiles = profiles
   }
 
-  learnDomain(row: LoadedRow): void {
-    this.#domains.set(row.key, { account: this.profiles.learn(row), isClaimed: row.claimed })
+  learnDomain({ key, profile, isClaimed }: StoredRowOf<'domain'>): void {
+    this.#domains.set(key, { account: this.profiles.learn({ id: profile.id, profile }), isClaimed })
   }
 
   /**
    * The row of a linked name has the account of its domain, and tells whether the domain is
    * claimed.
    */
-  learnName(row: LoadedRow): void {
-    const account = this.profiles.learn(row)
-    if (row.domain === null) this.#names.set(row.key, { kind: row.claimed ? 'claimed' : 'anonymous', account })
+  learnName({ key, profile, isClaimed, domain }: StoredRowOf<'accountName'>): void {
+    const account = this.profiles.learn({ id: profile.id, profile })
+    if (domain === undefined) this.#names.set(key, { kind: isClaimed ? 'claimed' : 'anonymous', account })
     else {
-      this.#names.set(row.key, { kind: 'linked', domain: row.domain })
-      if (!this.#domains.has(row.domain)) this.#domains.set(row.domain, { account, isClaimed: row.claimed })
+      this.#names.set(key, { kind: 'linked', domain })
+      if (!this.#domains.has(domain)) this.#domains.set(domain, { account, isClaimed })
     }
   }
 
@@ -187,15 +187,15 @@ class AccountNames {
     this.#changedNames.add(name)
   }
 
-  writeTo(changes: Changes, w: number): void {
+  writeTo(changes: Changes): void {
     for (const domain of this.#changedDomains) {
       const { account, isClaimed } = this.#domains.get(domain)!
-      changes.domain.push({ w, domain, account: account.id, claimed: isClaimed })
+      changes.account_domain.push({ domain, account_id: account.id, claimed: isClaimed })
     }
     for (const name of this.#changedNames) {
       const meaning = this.#names.get(name)!
-      if (meaning.kind === 'linked') changes.account_name.push({ w, name, domain: meaning.domain, claimed: false })
-      else changes.account_name.push({ w, name, account: meaning.account.id, claimed: meaning.kind === 'claimed' })
+      if (meaning.kind === 'linked') changes.account_name.push({ name, domain: meaning.domain, claimed: false })
+      else changes.account_name.push({ name, account_id: meaning.account.id, claimed: meaning.kind === 'claimed' })
     }
   }
 }

@@ -1,9 +1,9 @@
-import { instantOf, postgresDateTime } from '../../contract/date-time.ts'
-import { type JsonObject, type JsonValue, setMember } from '../../contract/json.ts'
-import { numberAtAcceptance, type Submission } from '../../contract/submission.ts'
-import { type LoadedRow, PRESENCE, type WholeProfile } from '../../db/apply/load.ts'
-import type { AccountRecord, ContactRecord } from '../../contract/contact-record.ts'
-import { unflattenIf } from '../../contract/unflatten.ts'
+import { instantOf, postgresDateTime } from '../contract/date-time.ts'
+import { type JsonObject, type JsonValue, setMember } from '../contract/json.ts'
+import { numberAtAcceptance, type Submission } from '../contract/submission.ts'
+import type { StoredProfile } from './stored.ts'
+import type { AccountRecord, ContactRecord } from '../contract/contact-record.ts'
+import { unflattenIf } from '../contract/unflatten.ts'
 
 /** State that the fold needs and that was not loaded. */
 export type MissingState =
@@ -48,10 +48,8 @@ export class Profile {
   readonly draft: Draft = { columns: {}, properties: {}, account: null }
   /** The draft has all metadata and replaces the stored metadata. */
   isTrimmed = false
-  #stored: { presence: number; version: number | null } | undefined
-  /** As `newestNumber`, for all submissions before the stride. */
-  #storedNewest: number | undefined
-  #whole: WholeProfile | undefined
+  #stored: StoredProfile | undefined
+  #properties: JsonObject | undefined
 
   constructor(kind: 'contact' | 'account', id: string, isStored: boolean) {
     this.kind = kind
@@ -59,12 +57,10 @@ export class Profile {
     this.isStored = isStored
   }
 
-  /** Takes a loaded row. Several keys can lead to the same profile. */
-  learn({ kind, presence, version, number, whole }: LoadedRow): void {
-    this.#stored ??= { presence, version }
-    // The number in an email's row is that of the claim.
-    if (kind === 'contact' || kind === 'account') this.#storedNewest ??= number
-    this.#whole ??= whole ?? undefined
+  /** Takes the stored row. Several keys can lead to it, and one of them with its metadata. */
+  learn(stored: StoredProfile): void {
+    this.#stored ??= stored
+    this.#properties ??= stored.properties ?? undefined
   }
 
   /** The profile itself, or the one that has absorbed it. */
@@ -97,11 +93,11 @@ export class Profile {
 
   /** Absorbs a contact or account that was known by a weak key alone. */
   absorb(other: Profile, submission: Submission): void {
-    if (other.isStored && other.#whole === undefined) throw other.#missing()
-    const columns = { ...other.#whole?.columns, ...other.draft.columns }
+    if (other.isStored && other.#properties === undefined) throw other.#missing()
+    const columns = { ...other.#stored?.columns, ...other.draft.columns }
     this.fillIn({ columns, properties: other.allProperties() }, submission)
     this.#touch(submission)
-    const numbers = [this.firstNumber, other.firstNumber, other.#whole?.first ?? 0]
+    const numbers = [this.firstNumber, other.firstNumber, other.#stored?.first ?? 0]
     this.firstNumber = Math.min(...numbers.filter((first) => first > 0))
     other.absorbedBy = this
   }
@@ -121,18 +117,18 @@ export class Profile {
   hasColumn(column: string): boolean {
     const changed = this.draft.columns[column]
     if (changed !== undefined) return changed !== null
-    return this.isStored && (this.#loaded().presence & PRESENCE[column]!) !== 0
+    return this.isStored && Object.hasOwn(this.#loaded().columns, column)
   }
 
   /** For contacts only. */
   hasAccount(): boolean {
     if (this.draft.account !== null) return true
-    return this.isStored && (this.#loaded().presence & PRESENCE['account']!) !== 0
+    return this.isStored && this.#loaded().accountId != null
   }
 
   /** All metadata. The stored metadata must be loaded. */
   allProperties(): JsonObject {
-    return { ...this.#whole?.properties, ...this.draft.properties }
+    return { ...this.#properties, ...this.draft.properties }
   }
 
   #missing(): Missing {
@@ -151,34 +147,32 @@ export class Profile {
     this.newestNumber = Math.max(this.newestNumber, numberAtAcceptance(submission))
   }
 
-  #loaded(): { presence: number; version: number | null } {
+  #loaded(): StoredProfile {
     if (this.#stored === undefined) throw this.#missing()
     return this.#stored
   }
 
   /** As `newestNumber`, for all submissions. */
   #newest(): number {
-    if (!this.isStored) return this.newestNumber
-    if (this.#storedNewest === undefined) throw this.#missing()
-    return Math.max(this.newestNumber, this.#storedNewest)
+    return this.isStored ? Math.max(this.newestNumber, this.#loaded().number) : this.newestNumber
   }
 
   #version(): number | null {
     const changed = this.draft.columns['source_updated_at']
     if (changed !== undefined) return typeof changed === 'string' ? instantOf(changed) : null
-    return this.isStored ? this.#loaded().version : null
+    return this.isStored ? this.#loaded().updatedAt : null
   }
 
   #hasProperty(key: string): boolean {
     if (Object.hasOwn(this.draft.properties, key)) return true
     if (!this.isStored) return false
-    if (this.#whole === undefined) throw this.#missing()
-    return Object.hasOwn(this.#whole.properties, key)
+    if (this.#properties === undefined) throw this.#missing()
+    return Object.hasOwn(this.#properties, key)
   }
 
   /** 0 if the stored metadata is not loaded: `save` then reports if there are too many keys. */
   #countProperties(): number {
-    return this.isStored && this.#whole === undefined ? 0 : Object.keys(this.allProperties()).length
+    return this.isStored && this.#properties === undefined ? 0 : Object.keys(this.allProperties()).length
   }
 
   #keepOnly(keys: readonly string[]): void {
@@ -186,7 +180,7 @@ export class Profile {
     const kept: JsonObject = {}
     for (const key of keys) setMember(kept, key, all[key]!)
     this.draft.properties = kept
-    if (this.#whole !== undefined) this.#whole = { ...this.#whole, properties: {} }
+    this.#properties = {}
     this.isTrimmed = true
   }
 }

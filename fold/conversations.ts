@@ -1,15 +1,16 @@
-import { instantOf, postgresDateTime } from '../../contract/date-time.ts'
-import { conversationId, type ConversationRecord, namedContacts } from '../../contract/conversation-record.ts'
-import type { ContactRecord } from '../../contract/contact-record.ts'
-import type { Realm } from '../../contract/identity/keys.ts'
-import { numberAtAcceptance, type SubmissionOf } from '../../contract/submission.ts'
-import { unflattenIf } from '../../contract/unflatten.ts'
-import type { LoadedRow } from '../../db/apply/load.ts'
-import type { Changes } from '../../db/apply/save.ts'
+import { instantOf, postgresDateTime } from '../contract/date-time.ts'
+import { conversationId, type ConversationRecord, namedContacts } from '../contract/conversation-record.ts'
+import type { ContactRecord } from '../contract/contact-record.ts'
+import type { Realm } from '../contract/identity/keys.ts'
+import { numberAtAcceptance, type SubmissionOf } from '../contract/submission.ts'
+import { unflattenIf } from '../contract/unflatten.ts'
+import { givenColumns } from '../contract/records/tables.ts'
+import type { Changes } from './changes.ts'
 import { bySource, type Contacts } from './contacts.ts'
 import { Messages } from './messages.ts'
 import type { Profile } from './profile.ts'
 import type { Unresolved } from './profiles.ts'
+import type { Need, StoredRow } from './stored.ts'
 
 type ConversationSubmission = SubmissionOf<'submit_conversation'>
 type Conversation = {
@@ -42,10 +43,10 @@ export class Conversations {
   }
 
   /** Takes the requested conversations and the rows of the stored ones. */
-  learn(asked: ReadonlyMap<string, number>, rows: readonly LoadedRow[]): void {
+  learn(asked: ReadonlyMap<string, Need>, rows: readonly StoredRow[]): void {
     for (const id of asked.keys()) this.#conversations.set(id, openConversation({ mayBeStored: false }))
-    for (const { kind, id, version, number } of rows)
-      if (kind === 'conversation') this.#conversations.set(id, openConversation({ mayBeStored: true, version, number }))
+    for (const row of rows)
+      if (row.kind === 'conversation') this.#conversations.set(row.key, openConversation({ mayBeStored: true, ...row }))
   }
 
   /**
@@ -78,22 +79,22 @@ export class Conversations {
     return { id, state: originalNumber !== undefined && isLate && written === 0 ? 'superseded' : 'applied' }
   }
 
-  writeTo(changes: Changes, w: number): void {
+  writeTo(changes: Changes): void {
     for (const [id, { replacement, latest, isTouched, contacts }] of this.#conversations) {
       if (!isTouched) continue
-      if (replacement === undefined) changes.conversation_touched.push({ w, id, latest_version: latest })
+      if (replacement === undefined) changes.conversation_touched.push({ id, latest_version: latest })
       else
         changes.conversation.push({
-          w,
-          ...conversationRow(replacement.body),
+          ...givenColumns('conversation', replacement.body),
           id,
+          properties: unflattenIf(replacement.body.shouldUnflattenProperties, replacement.body.properties),
           latest_version: latest,
           number: replacement.number,
           newest_number: replacement.originalNumber,
         })
-      for (const contact of contacts) changes.conversation_contact.push({ w, conversation: id, contact: contact.id })
+      for (const contact of contacts) changes.conversation_contact.push({ conversation_id: id, contact_id: contact.id })
     }
-    this.messages.writeTo(changes, w)
+    this.messages.writeTo(changes)
   }
 
   #open(id: string): Conversation {
@@ -126,7 +127,7 @@ export class Conversations {
   }
 }
 
-const openConversation = (known: { mayBeStored: boolean; version?: number | null; number?: number }): Conversation => ({
+const openConversation = (known: { mayBeStored: boolean; version?: number; number?: number }): Conversation => ({
   mayBeStored: known.mayBeStored,
   version: known.version ?? null,
   newest: known.number ?? 0,
@@ -138,13 +139,3 @@ const openConversation = (known: { mayBeStored: boolean; version?: number | null
 
 const versionOf = ({ updatedAt }: ConversationRecord): number | null =>
   updatedAt == null ? null : instantOf(postgresDateTime(updatedAt))
-
-const conversationRow = (body: ConversationRecord) => ({
-  external_id: body.id,
-  source: body.source,
-  title: body.title ?? undefined,
-  rating: body.rating ?? undefined,
-  properties: unflattenIf(body.shouldUnflattenProperties, body.properties),
-  created_at: postgresDateTime(body.createdAt),
-  updated_at: body.updatedAt == null ? undefined : postgresDateTime(body.updatedAt),
-})

@@ -1,14 +1,14 @@
-import { accountIdKey, contactIdKey, type Realm } from '../../contract/identity/keys.ts'
-import { postgresDateTime } from '../../contract/date-time.ts'
-import { feedbackId, feedbackSource, feedbackSourceData } from '../../contract/feedback-record.ts'
-import { numberAtAcceptance, type SubmissionOf } from '../../contract/submission.ts'
-import type { LoadedRow } from '../../db/apply/load.ts'
-import type { Changes } from '../../db/apply/save.ts'
+import { accountIdKey, contactIdKey, type Realm } from '../contract/identity/keys.ts'
+import { feedbackId, feedbackSource, feedbackSourceData } from '../contract/feedback-record.ts'
+import { givenColumns } from '../contract/records/tables.ts'
+import { numberAtAcceptance, type SubmissionOf } from '../contract/submission.ts'
 import type { Accounts } from './accounts.ts'
+import type { Changes } from './changes.ts'
 import type { Contacts } from './contacts.ts'
 import type { Profile } from './profile.ts'
 import type { Projects } from './projects.ts'
 import { type Link, linkTo, type Unresolved } from './profiles.ts'
+import type { StoredRowOf } from './stored.ts'
 
 type FeedbackSubmission = SubmissionOf<'create_feedback'>
 type Feedback = {
@@ -47,8 +47,8 @@ export class Feedbacks {
     this.registers = registers
   }
 
-  learn(row: LoadedRow): void {
-    this.#storedNewest.set(row.key, row.number)
+  learn({ key, number }: StoredRowOf<'feedback'>): void {
+    this.#storedNewest.set(key, number)
   }
 
   /**
@@ -120,28 +120,24 @@ export class Feedbacks {
     }
   }
 
-  writeTo(changes: Changes, w: number): void {
-    this.#writeCategories(changes, w)
+  writeTo(changes: Changes): void {
+    this.#writeCategories(changes)
     for (const [id, { submission, contact, account, project, firstNumber, formerTags }] of this.#feedbacks) {
       const { body, number, originalNumber } = submission
-      if (contact.awaits !== null) changes.unresolved.push({ w, key: contact.awaits, slot: 'c', record: id })
-      if (account.awaits !== null) changes.unresolved.push({ w, key: account.awaits, slot: 'a', record: id })
+      const tags = givenTags(body.tags)
+      if (contact.awaits !== null) changes.unresolved.push({ key_id: contact.awaits, slot: 'c', record_id: id })
+      if (account.awaits !== null) changes.unresolved.push({ key_id: account.awaits, slot: 'a', record_id: id })
       changes.feedback.push({
-        w,
+        ...givenColumns('feedback', body),
         id,
-        description: body.description,
-        title: body.title ?? undefined,
-        is_transcript: body.isTranscript ?? undefined,
-        tags: givenTags(body.tags),
-        former_tags: formerTags.size === 0 ? undefined : [...formerTags],
-        rating: body.rating ?? undefined,
         source: feedbackSource(body),
-        source_id: body.sourceId ?? undefined,
-        source_data: feedbackSourceData(body) ?? undefined,
-        source_created_at: body.createdAt == null ? undefined : postgresDateTime(body.createdAt),
-        contact: contact.profile?.current().id,
-        account: account.profile?.current().id,
-        project,
+        source_data: feedbackSourceData(body),
+        tags,
+        tags_generated: tags === undefined,
+        ...(formerTags.size > 0 && { former_tags: [...formerTags] }),
+        contact_id: contact.profile?.current().id,
+        account_id: account.profile?.current().id,
+        project_id: project,
         number,
         newest_number: originalNumber,
         first_number: firstNumber,
@@ -150,12 +146,12 @@ export class Feedbacks {
   }
 
   /** Former tags count as well, since `save` takes back the tags of each replaced version. */
-  #writeCategories(changes: Changes, w: number): void {
+  #writeCategories(changes: Changes): void {
     const uses = new Map<string, number>()
     for (const { submission, formerTags } of this.#feedbacks.values())
       for (const title of [...(givenTags(submission.body.tags) ?? []), ...formerTags])
         uses.set(title, (uses.get(title) ?? 0) + 1)
-    for (const [title, count] of uses) changes.category.push({ w, title, uses: count })
+    for (const [title, count] of uses) changes.feedback_category.push({ title, uses: count })
   }
 }
 

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
-import type { HashKey } from '../../../contract/identity/keys.ts'
-import type { Submission } from '../../../contract/submission.ts'
-import { type Changes, noChanges } from '../../../db/apply/save.ts'
-import { StrideKeys } from '../../../worker/apply/stride-keys.ts'
-import { Fold, type FoldableSubmission } from '../../../worker/fold/fold.ts'
-import { inOrder, instant, type Tables } from '../../model/tables.ts'
+import type { HashKey } from '../../contract/identity/keys.ts'
+import type { Submission } from '../../contract/submission.ts'
+import type { Changes } from '../../fold/changes.ts'
+import { Fold, type FoldableSubmission } from '../../fold/fold.ts'
+import { segmentOf } from '../../worker/apply/segment.ts'
+import { inOrder, instant, type Tables } from '../model/tables.ts'
 
 const NOTHING = { position: 0, hasMoves: false, isRemoving: false, hadPurges: false, rows: [] }
 
 /** Folds a history without purges in one stride of an empty workspace. */
 export const foldAll = (hashKey: HashKey, workspaceId: string, history: readonly Submission[]): Fold => {
-  const keys = new StrideKeys({ hashKey, workspaceId }, history, false)
-  const fold = new Fold(keys.realm)
+  const { realm, keys } = segmentOf({ hashKey, workspaceId }, history, false)
+  const fold = new Fold(realm)
   fold.learn(NOTHING, keys)
   for (const submission of history) fold.takeIn(submission as FoldableSubmission)
   return fold
@@ -21,10 +21,6 @@ type Row = Readonly<Record<string, unknown>>
 
 /** The names that the fold has for columns. Other columns have the same name. */
 const NAMES: Readonly<Record<string, string>> = {
-  contact_id: 'contact',
-  account_id: 'account',
-  project_id: 'project',
-  conversation_id: 'conversation',
   created_number: 'first_number',
   accepted_number: 'first_number',
   updated_number: 'number',
@@ -35,8 +31,7 @@ const INSTANTS = ['source_created_at', 'source_updated_at', 'created_at', 'updat
  * Asserts that the fold of an empty workspace gives the rows of the model, in all their columns.
  */
 export const assertRows = (fold: Fold, tables: Tables): void => {
-  const changes = noChanges()
-  fold.writeTo(changes, 1)
+  const changes = fold.changes()
   for (const [table, expected] of Object.entries(tables) as [keyof Tables, readonly Row[]][]) {
     const { workspace_id, ...columns } = expected[0] ?? {}
     const rows = rowsIn(changes, table).map((row) => {
@@ -56,23 +51,16 @@ const rowsIn = (changes: Changes, table: keyof Tables): readonly Row[] => {
   switch (table) {
     case 'contact':
     case 'account':
-      return changes[table].map(({ columns, properties = {}, all_properties = properties, ...row }) => ({
-        ...row,
-        ...columns,
-        properties: all_properties,
-      }))
-    case 'contact_external_id':
-      return changes.contact_key
-    case 'account_external_id':
-      return changes.account_key
+      return changes[table].map((row) => ({ properties: {}, ...row }))
     case 'feedback':
       return changes.feedback.map((row) => ({
         ...row,
-        tags_generated: row.tags === undefined,
         created_at: row.source_created_at ?? new Date(row.first_number / 1_000).toISOString(),
       }))
     case 'feedback_category':
-      return [...new Set(changes.feedback.flatMap(({ tags = [] }) => tags))].map((title) => ({ title }))
+      return [...new Set(changes.feedback.flatMap(({ tags }) => tags ?? []))].map((title) => ({ title }))
+    case 'contact_external_id':
+    case 'account_external_id':
     case 'project':
     case 'conversation':
     case 'conversation_contact':

@@ -7,15 +7,15 @@ import {
   emailKey,
   type Realm,
   recordContactKey,
-} from '../../contract/identity/keys.ts'
-import type { ContactRecord } from '../../contract/contact-record.ts'
-import type { FeedbackRecord } from '../../contract/feedback-record.ts'
-import type { JsonValue } from '../../contract/json.ts'
-import type { Submission } from '../../contract/submission.ts'
-import type { LoadedRow } from '../../db/apply/load.ts'
-import type { Changes } from '../../db/apply/save.ts'
+} from '../contract/identity/keys.ts'
+import type { ContactRecord } from '../contract/contact-record.ts'
+import type { FeedbackRecord } from '../contract/feedback-record.ts'
+import type { JsonValue } from '../contract/json.ts'
+import type { Submission } from '../contract/submission.ts'
+import type { Changes } from './changes.ts'
 import { type Claims, type Epochs, Profiles, type Unresolved } from './profiles.ts'
 import { identifiedValues, type Profile, textOf } from './profile.ts'
+import type { StoredRow, StoredRowOf } from './stored.ts'
 
 /** An external id in one of its sources. */
 type SourceKey = { source: string; number: number; contact: Profile }
@@ -45,13 +45,13 @@ export class Contacts {
   }
 
   /** Adds the loaded external ids, each with its source and contact. */
-  learnKeys(rows: readonly LoadedRow[]): void {
+  learnKeys(rows: readonly StoredRow[]): void {
     const sources = Map.groupBy(
-      rows.filter(({ kind }) => kind === 'contact_key'),
+      rows.filter((row) => row.kind === 'contactExternalId'),
       ({ key }) => key,
     )
     for (const [key, own] of sources) {
-      const keys = own.map((row) => ({ source: row.source!, number: row.number, contact: this.profiles.learn(row) }))
+      const keys = own.map((row) => ({ source: row.source, number: row.number, contact: this.profiles.learn(row) }))
       this.#byExternalId.set(key, keys.toSorted(byAge))
     }
   }
@@ -113,11 +113,17 @@ export class Contacts {
     return contact
   }
 
-  writeTo(changes: Changes, w: number): void {
-    this.profiles.writeTo(changes, w)
-    this.emails.writeTo(changes, w)
+  writeTo(changes: Changes): void {
+    this.profiles.writeTo(changes)
+    this.emails.writeTo(changes)
     for (const { key, source, externalId, number, contact } of this.#newKeys)
-      changes.contact_key.push({ w, key, source, external_id: externalId, contact: contact.id, number })
+      changes.contact_external_id.push({
+        key_id: key,
+        source,
+        external_id: externalId,
+        contact_id: contact.id,
+        number,
+      })
   }
 }
 
@@ -162,8 +168,8 @@ class Emails {
     this.profiles = profiles
   }
 
-  learn(row: LoadedRow): void {
-    this.#meanings.set(row.key, { contact: this.profiles.learn(row), isClaimed: row.claimed, number: row.number })
+  learn({ key, profile, isClaimed, number }: StoredRowOf<'email'>): void {
+    this.#meanings.set(key, { contact: this.profiles.learn({ id: profile.id, profile }), isClaimed, number })
   }
 
   /**
@@ -210,13 +216,13 @@ class Emails {
     return contact
   }
 
-  writeTo(changes: Changes, w: number): void {
+  writeTo(changes: Changes): void {
     for (const [email, holders] of this.#held)
       for (const [contact, { number, isClaimed }] of holders)
         if (contact.absorbedBy === null)
-          changes.email.push({ w, email, contact: contact.id, number, claimed: isClaimed })
+          changes.contact_email.push({ email, contact_id: contact.id, number, claimed: isClaimed })
     for (const { email, contact } of this.#gone)
-      if (contact.isStored) changes.email_gone.push({ w, email, contact: contact.id })
+      if (contact.isStored) changes.contact_email_gone.push({ email, contact_id: contact.id })
   }
 
   #addAlias(email: string, contact: Profile): void {

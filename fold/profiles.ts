@@ -1,7 +1,7 @@
-import { asUuid, idOfEpoch } from '../../contract/identity/keys.ts'
-import type { LoadedState, LoadedRow, WantedKeys } from '../../db/apply/load.ts'
-import type { Changes } from '../../db/apply/save.ts'
+import { asUuid, idOfEpoch } from '../contract/identity/keys.ts'
+import type { Changes } from './changes.ts'
 import { Missing, Profile } from './profile.ts'
+import type { StoredProfile, StoredState, WantedKeys } from './stored.ts'
 
 /** The contacts or the accounts that a stride names, by own id. */
 export class Profiles {
@@ -15,19 +15,18 @@ export class Profiles {
     this.kind = kind
   }
 
-  /** Takes a loaded row about a profile. */
-  learn(row: LoadedRow): Profile {
-    let profile = this.#profiles.get(row.id)
-    if (profile === undefined) this.#profiles.set(row.id, (profile = new Profile(this.kind, row.id, true)))
-    // Rows of keys have no values: a row of kind `contact` or `account` has them.
-    if (row.kind !== 'contact_key' && row.kind !== 'account_key') profile.learn(row)
+  /** Takes a stored profile. An external id can come with the own id alone. */
+  learn({ id, profile: stored }: { id: string; profile?: StoredProfile }): Profile {
+    let profile = this.#profiles.get(id)
+    if (profile === undefined) this.#profiles.set(id, (profile = new Profile(this.kind, id, true)))
+    if (stored !== undefined) profile.learn(stored)
     return profile
   }
 
-  /** Takes a row that was requested by own id or alias. */
-  learnById(row: LoadedRow): void {
-    const profile = this.learn(row)
-    if (row.key !== row.id) this.#aliases.set(row.key, profile)
+  /** Takes a profile that was requested by own id or alias. */
+  learnById(key: string, stored: StoredProfile): void {
+    const profile = this.learn({ id: stored.id, profile: stored })
+    if (key !== stored.id) this.#aliases.set(key, profile)
   }
 
   /** The profile that an own id means now. */
@@ -49,27 +48,30 @@ export class Profiles {
     this.#newAliases.set(id, profile)
   }
 
-  writeTo(changes: Changes, w: number): void {
+  writeTo(changes: Changes): void {
     for (const profile of this.#profiles.values()) {
       // A profile that was never stored gets a tombstone as well: a consumer of the feed may have
       // seen it before a failover.
       if (profile.absorbedBy !== null)
-        changes[`${this.kind}_gone`].push({ w, id: profile.id, target: profile.current().id })
-      else if (profile.lastNumber > 0) this.#writeChanged(changes, w, profile)
+        changes[`${this.kind}_gone`].push({ id: profile.id, target: profile.current().id })
+      else if (profile.lastNumber > 0) this.#writeChanged(changes, profile)
     }
-    for (const [id, profile] of this.#newAliases)
-      changes[`${this.kind}_alias`].push({ w, id, target: profile.current().id })
+    for (const [id, profile] of this.#newAliases) {
+      const target = profile.current().id
+      if (this.kind === 'contact') changes.contact_alias.push({ id, contact_id: target })
+      else changes.account_alias.push({ id, account_id: target })
+    }
   }
 
-  #writeChanged(changes: Changes, w: number, profile: Profile): void {
+  #writeChanged(changes: Changes, profile: Profile): void {
     const { id, isTrimmed, draft, firstNumber, lastNumber, newestNumber } = profile
     const isWithout = !isTrimmed && isEmpty(draft.properties)
     changes[this.kind].push({
-      w,
+      ...draft.columns,
       id,
-      columns: draft.columns,
-      ...(!isWithout && { [isTrimmed ? 'all_properties' : 'properties']: draft.properties }),
-      account: draft.account?.current().id,
+      ...(!isWithout && { properties: draft.properties }),
+      ...(isTrimmed && { has_all_properties: true }),
+      ...(draft.account !== null && { account_id: draft.account.current().id }),
       first_number: firstNumber,
       number: lastNumber,
       newest_number: newestNumber === lastNumber ? undefined : newestNumber,
@@ -112,8 +114,8 @@ export class Unresolved {
     this.#resolved.set(key, profile)
   }
 
-  writeTo(changes: Changes, w: number): void {
-    for (const [key, profile] of this.#resolved) changes.resolved.push({ w, key, target: profile.current().id })
+  writeTo(changes: Changes): void {
+    for (const [key, profile] of this.#resolved) changes.resolved.push({ key_id: key, target: profile.current().id })
   }
 }
 
@@ -152,10 +154,10 @@ export class Epochs {
   readonly #epochs = new Map<string, number>()
   #hadPurges = false
 
-  learn({ hadPurges, rows }: LoadedState, { epoch }: WantedKeys): void {
+  learn({ hadPurges, rows }: StoredState, { epoch }: WantedKeys): void {
     this.#hadPurges ||= hadPurges
     for (const key of epoch.keys()) if (!this.#epochs.has(key)) this.#epochs.set(key, 0)
-    for (const row of rows) if (row.kind === 'epoch') this.#epochs.set(row.key, row.number)
+    for (const row of rows) if (row.kind === 'epoch') this.#epochs.set(row.key, row.epoch)
   }
 
   /** The current own id of a key. Each purge of the key changes the own id. */

@@ -1,16 +1,16 @@
-import type { ContactRecord } from '../../contract/contact-record.ts'
-import type { Realm } from '../../contract/identity/keys.ts'
-import { DEFAULT_SOURCE } from '../../contract/feedback-record.ts'
-import { numberAtAcceptance, type Submission } from '../../contract/submission.ts'
-import type { LoadedState, LoadedRow, WantedKeys } from '../../db/apply/load.ts'
-import type { Changes } from '../../db/apply/save.ts'
+import type { ContactRecord } from '../contract/contact-record.ts'
+import type { Realm } from '../contract/identity/keys.ts'
+import { DEFAULT_SOURCE } from '../contract/feedback-record.ts'
+import { numberAtAcceptance, type Submission } from '../contract/submission.ts'
 import { Accounts } from './accounts.ts'
+import { type Changes, noChanges, type ReceiptRow } from './changes.ts'
 import { Claims, Epochs, type Link, Unresolved } from './profiles.ts'
 import { Contacts, type Identified } from './contacts.ts'
 import { Conversations } from './conversations.ts'
 import type { Profile } from './profile.ts'
 import { Feedbacks } from './feedbacks.ts'
 import { Projects } from './projects.ts'
+import type { StoredRow, StoredState, WantedKeys } from './stored.ts'
 
 /** A submission that the fold applies. Purges are decided separately. */
 export type FoldableSubmission = Exclude<Submission, { operation: 'purge_contact' }>
@@ -45,13 +45,13 @@ export class Fold {
     this.#conversations = new Conversations(realm, this.#contacts, this.#unresolved)
   }
 
-  /** Takes the loaded rows of a stride's keys. */
-  learn(loaded: LoadedState, wanted: WantedKeys): void {
-    this.#epochs.learn(loaded, wanted)
-    this.#contacts.learnKeys(loaded.rows)
-    this.#conversations.learn(wanted.conversation, loaded.rows)
-    this.#conversations.messages.learn(wanted.message, loaded.rows)
-    for (const row of loaded.rows) this.#learnRow(row)
+  /** Takes the stored rows of a stride's keys. */
+  learn(stored: StoredState, wanted: WantedKeys): void {
+    this.#epochs.learn(stored, wanted)
+    this.#contacts.learnKeys(stored.rows)
+    this.#conversations.learn(wanted.conversation, stored.rows)
+    this.#conversations.messages.learn(wanted.message, stored.rows)
+    for (const row of stored.rows) this.#learnRow(row)
   }
 
   takeIn(submission: FoldableSubmission): void {
@@ -61,15 +61,17 @@ export class Fold {
     this.folded.push({ submission, state, subject })
   }
 
-  /** Writes the changes. `w`: the index of the workspace in the save, from 1. */
-  writeTo(changes: Changes, w: number): void {
-    this.#accounts.writeTo(changes, w)
-    this.#contacts.writeTo(changes, w)
-    this.#projects.writeTo(changes, w)
-    this.#feedbacks.writeTo(changes, w)
-    this.#conversations.writeTo(changes, w)
-    this.#unresolved.writeTo(changes, w)
-    for (const folded of this.folded) writeReceipt(changes, w, folded)
+  /** The changed rows, by table. */
+  changes(): Changes {
+    const changes = noChanges()
+    this.#accounts.writeTo(changes)
+    this.#contacts.writeTo(changes)
+    this.#projects.writeTo(changes)
+    this.#feedbacks.writeTo(changes)
+    this.#conversations.writeTo(changes)
+    this.#unresolved.writeTo(changes)
+    changes.submission.push(...this.folded.map(receiptRow))
+    return changes
   }
 
   #apply(submission: FoldableSubmission, claims: Claims): { state: FoldedSubmission['state']; subject: Subject } {
@@ -109,26 +111,26 @@ export class Fold {
     return contact
   }
 
-  #learnRow(row: LoadedRow): void {
+  #learnRow(row: StoredRow): void {
     switch (row.kind) {
       case 'email':
         return this.#contacts.emails.learn(row)
       case 'contact':
-        return this.#contacts.profiles.learnById(row)
-      case 'account_key':
+        return this.#contacts.profiles.learnById(row.key, row.profile)
+      case 'accountExternalId':
         return this.#accounts.learnKey(row)
       case 'domain':
         return this.#accounts.names.learnDomain(row)
-      case 'name':
+      case 'accountName':
         return this.#accounts.names.learnName(row)
       case 'account':
-        return this.#accounts.profiles.learnById(row)
+        return this.#accounts.profiles.learnById(row.key, row.profile)
       case 'project':
-        return this.#projects.learn(row.id)
+        return this.#projects.learn(row.key)
       case 'feedback':
         return this.#feedbacks.learn(row)
-      // `learn` takes these rows together, and `StrideWork` reads the receipts.
-      case 'contact_key':
+      // `learn` takes these rows together, and `nextStep` in worker/apply/ reads the receipts.
+      case 'contactExternalId':
       case 'conversation':
       case 'message':
       case 'epoch':
@@ -143,20 +145,19 @@ export class Fold {
  */
 type Subject = Link | string | null
 
-type FoldedSubmission = { submission: Submission; state: 'applied' | 'superseded'; subject: Subject }
+export type FoldedSubmission = { submission: Submission; state: 'applied' | 'superseded'; subject: Subject }
 
 /** The receipt of a submission that was appended again has the original number. */
-const writeReceipt = (changes: Changes, w: number, { submission, state, subject }: FoldedSubmission): void => {
+const receiptRow = ({ submission, state, subject }: FoldedSubmission): ReceiptRow => {
   const { submissionId: id, operation, originalNumber, idempotency } = submission
-  changes.receipt.push({
-    w,
+  return {
     id,
-    number: numberAtAcceptance(submission),
+    acceptance_number: numberAtAcceptance(submission),
     operation,
     state,
     ...(originalNumber !== undefined && { is_replay: true }),
-    ...(idempotency && { key: idempotency.key, body_hash: idempotency.body, subject: idOf(subject) }),
-  })
+    ...(idempotency && { idempotency_key: idempotency.key, body_hash: idempotency.body, subject_id: idOf(subject) }),
+  }
 }
 
 const idOf = (subject: Subject): string | undefined => {

@@ -1,6 +1,6 @@
-import { asUuid, canonicalName, projectKey, type Realm } from '../../contract/identity/keys.ts'
-import type { FeedbackRecord } from '../../contract/feedback-record.ts'
-import type { Changes } from '../../db/apply/save.ts'
+import { asUuid, canonicalName, projectKey, type Realm } from '../contract/identity/keys.ts'
+import type { FeedbackRecord } from '../contract/feedback-record.ts'
+import type { Changes } from './changes.ts'
 
 /** The projects of a workspace, by own id. */
 export class Projects {
@@ -30,7 +30,7 @@ export class Projects {
     return id
   }
 
-  writeTo(changes: Changes, w: number): void {
-    for (const { id, name, number } of this.#added) changes.project.push({ w, id, name, first_number: number })
+  writeTo(changes: Changes): void {
+    for (const { id, name, number } of this.#added) changes.project.push({ id, name, first_number: number })
   }
 }

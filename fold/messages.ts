@@ -1,14 +1,15 @@
-import { type ConversationRecord, lastOfEach, type MessageRecord } from '../../contract/conversation-record.ts'
-import { instantOf, postgresDateTime } from '../../contract/date-time.ts'
-import { contactIdKey, isPlaceholder, ownId, type Realm } from '../../contract/identity/keys.ts'
-import type { JsonObject } from '../../contract/json.ts'
-import { numberAtAcceptance, type SubmissionOf } from '../../contract/submission.ts'
-import { unflattenIf } from '../../contract/unflatten.ts'
-import type { LoadedRow } from '../../db/apply/load.ts'
-import type { Changes } from '../../db/apply/save.ts'
+import { type ConversationRecord, lastOfEach, type MessageRecord } from '../contract/conversation-record.ts'
+import { instantOf, postgresDateTime } from '../contract/date-time.ts'
+import { contactIdKey, isPlaceholder, ownId, type Realm } from '../contract/identity/keys.ts'
+import type { JsonObject } from '../contract/json.ts'
+import { numberAtAcceptance, type SubmissionOf } from '../contract/submission.ts'
+import { unflattenIf } from '../contract/unflatten.ts'
+import { givenColumns } from '../contract/records/tables.ts'
+import type { Changes } from './changes.ts'
 import type { Contacts } from './contacts.ts'
 import { Missing, type Profile } from './profile.ts'
 import { type Link, linkTo, type Unresolved } from './profiles.ts'
+import type { Need, StoredRow } from './stored.ts'
 
 type Message = {
   conversationId: string
@@ -44,10 +45,10 @@ export class Messages {
     this.unresolved = unresolved
   }
 
-  learn(asked: ReadonlyMap<string, number>, rows: readonly LoadedRow[]): void {
+  learn(asked: ReadonlyMap<string, Need>, rows: readonly StoredRow[]): void {
     for (const id of asked.keys()) this.#stored.set(id, undefined)
-    for (const { kind, id, number, version } of rows)
-      if (kind === 'message') this.#stored.set(id, { newest: number, version })
+    for (const row of rows)
+      if (row.kind === 'message') this.#stored.set(row.key, { newest: row.number, version: row.version ?? null })
   }
 
   /**
@@ -71,20 +72,15 @@ export class Messages {
     return count
   }
 
-  writeTo(changes: Changes, w: number): void {
+  writeTo(changes: Changes): void {
     for (const [id, { conversationId, record, rawData, sender, submission, version }] of this.#messages) {
-      if (sender.awaits !== null) changes.unresolved.push({ w, key: sender.awaits, slot: 'm', record: id })
+      if (sender.awaits !== null) changes.unresolved.push({ key_id: sender.awaits, slot: 'm', record_id: id })
       changes.message.push({
-        w,
+        ...givenColumns('message', record),
         id,
-        conversation: conversationId,
-        external_id: record.id,
-        incoming: record.incoming,
-        contact: sender.profile?.current().id,
-        content: record.content,
-        source_url: record.sourceUrl ?? undefined,
+        conversation_id: conversationId,
+        contact_id: sender.profile?.current().id,
         raw_data: rawData,
-        created_at: postgresDateTime(record.createdAt),
         version,
         number: submission.number,
         newest_number: submission.originalNumber,

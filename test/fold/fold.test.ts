@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { clerksAfter, applyAll } from '../../model/model.ts'
-import { submissionHistories } from '../../model/submission-arbitrary.ts'
-import { hashKey } from '../../model/submissions.ts'
-import { seeded } from '../../support/property-seed.ts'
+import { clerksAfter, applyAll } from '../model/model.ts'
+import { submissionHistories } from '../model/submission-arbitrary.ts'
+import { hashKey } from '../model/submissions.ts'
+import { seeded } from '../support/property-seed.ts'
 import { assertRows, foldAll } from './folded.ts'
 
 const HISTORIES = process.env['TEST_SIZE'] === 'long' ? 20_000 : 100

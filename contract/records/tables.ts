@@ -1,0 +1,51 @@
+import { postgresDateTime } from '../date-time.ts'
+import type { ColumnTypes, RecordTable } from './columns.ts'
+import { KEYS } from './keys.ts'
+import { PROFILES } from './profiles.ts'
+import { TEXTS } from './texts.ts'
+
+// Each stored record is described once: in this folder. From the description follow the types of
+// rows, the SQL that writes and reads them (db/functions/records.sql), the reference of reads, and
+// the columns that the fold copies and the import knows. The tables are in db/migrations/.
+
+export const TABLES = { ...PROFILES, ...TEXTS, ...KEYS } as const
+
+export type TableName = keyof typeof TABLES
+
+type ColumnsOf<T extends TableName> = (typeof TABLES)[T]['columns']
+type ValueOf<C> = C extends { type: infer T extends keyof ColumnTypes } ? ColumnTypes[T] : never
+type Absent<C> = C extends { isOptional: true } ? true : false
+
+/** A row that `save` writes. Where a table merges, null clears a column. */
+export type RowOf<T extends TableName> = {
+  -readonly [K in keyof ColumnsOf<T> as Absent<ColumnsOf<T>[K]> extends true ? never : K]: ValueOf<ColumnsOf<T>[K]>
+} & {
+  -readonly [K in keyof ColumnsOf<T> as Absent<ColumnsOf<T>[K]> extends true ? K : never]?:
+    ValueOf<ColumnsOf<T>[K]> | null | undefined
+}
+
+type GivenColumn<T extends TableName> = {
+  [K in keyof ColumnsOf<T>]: ColumnsOf<T>[K] extends { given: string } ? K : never
+}[keyof ColumnsOf<T>]
+
+/** The columns of a submitted record that are stored as they are given. */
+export const givenColumns = <T extends TableName>(
+  table: T,
+  record: Readonly<Record<string, unknown>>,
+): Pick<RowOf<T>, GivenColumn<T> & keyof RowOf<T>> => {
+  const row: Record<string, unknown> = {}
+  for (const [column, { member, isTime }] of GIVEN[table]!) {
+    const value = record[member]
+    if (value != null) row[column] = isTime ? postgresDateTime(value as string) : value
+  }
+  return row as Pick<RowOf<T>, GivenColumn<T> & keyof RowOf<T>>
+}
+
+const GIVEN = Object.fromEntries(
+  Object.entries(TABLES as Readonly<Record<string, RecordTable>>).map(([table, { columns }]) => [
+    table,
+    Object.entries(columns).flatMap(([column, { given, type }]) =>
+      given === undefined ? [] : [[column, { member: given, isTime: type === 'timestamptz' }] as const],
+    ),
+  ]),
+)

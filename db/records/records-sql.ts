@@ -1,0 +1,131 @@
+import type { Column, RecordTable } from '../../contract/records/columns.ts'
+import { TABLES } from '../../contract/records/tables.ts'
+
+const WIDTH = 110
+
+/** The text of db/functions/records.sql. */
+export const recordsSql = (): string =>
+  [
+    HEAD,
+    ...Object.entries(TABLES as Readonly<Record<string, RecordTable>>).map(([name, table]) => putFunction(name, table)),
+  ].join('')
+
+const HEAD = `-- Made by \`npm run records\` from contract/records/. Do not edit it.
+--
+-- put_X writes rows of the table X, as a part of \`save\`, which has locked the workspaces of the rows.
+-- rows: an array of objects with the columns as members. change_position: 0 or less, counted from the
+-- last change position of the workspace in this save.
+`
+
+const putFunction = (name: string, table: RecordTable): string => {
+  const insert = `insert into ${name} as t (
+${wrapped(['workspace_id', ...written(table)])})
+  select
+${wrapped(['g.workspace_id', ...written(table).map((column) => valueOf(column, table))])}
+  from workspace_progress as g
+${source(name, table)}
+  where g.workspace_id = any (workspaces) and r.workspace_id = g.workspace_id${onConflict(table)}`
+  if (table.onConflict !== 'merge')
+    return `
+create or replace function put_${name}(workspaces uuid[], rows jsonb) returns void
+  language plpgsql as $$
+begin
+  ${insert};
+end $$;
+`
+  return `
+-- Returns the ids of rows with too many metadata keys.
+create or replace function put_${name}(workspaces uuid[], rows jsonb) returns uuid[]
+  language plpgsql as $$
+declare
+  over uuid[];
+begin
+  with saved as (
+  ${insert}
+  returning t.id, has_too_many_keys(t.properties) as is_over
+  )
+  select array_agg(id) filter (where is_over) into over from saved;
+  return over;
+end $$;
+`
+}
+
+/** The columns that `save` writes. */
+const written = (table: RecordTable): string[] => [
+  ...Object.entries(table.columns).flatMap(([name, { isWrittenElsewhere }]) => (isWrittenElsewhere ? [] : name)),
+  ...(table.kind === undefined ? [] : ['change_position']),
+]
+
+const columnOf = (name: string, { columns }: RecordTable): Column => columns[name] ?? { type: 'bigint' }
+
+const source = (name: string, table: RecordTable): string => {
+  const columns = [['workspace_id', 'uuid'], ...written(table).map((column) => [column, columnOf(column, table).type])]
+  if (table.onConflict !== 'merge')
+    return `  cross join jsonb_to_recordset(rows) as r (
+${wrapped(typed(columns))})`
+  return `  cross join jsonb_array_elements(rows) as x (given)
+  cross join lateral jsonb_to_record(x.given) as r (
+${wrapped(typed([...columns, ['has_all_properties', 'boolean']]))})
+  left join lateral (
+    select * from ${name} as c
+    where c.workspace_id = g.workspace_id and c.workspace_id = any (workspaces) and c.id = r.id limit 1
+  ) as h on true`
+}
+
+const typed = (columns: readonly (readonly string[])[]): string[] => columns.map(([name, type]) => `${name} ${type}`)
+
+const valueOf = (name: string, table: RecordTable): string => {
+  if (name === 'change_position') return 'g.saved_position + r.change_position'
+  if (table.onConflict !== 'merge' || table.key.includes(name)) return `r.${name}`
+  const stored = columnOf(name, table).stored ?? 'keep'
+  switch (stored) {
+    case 'members':
+      return `case when r.has_all_${name} then r.${name} else coalesce(h.${name} || r.${name}, h.${name}, r.${name}, '{}') end`
+    case 'least':
+    case 'greatest':
+      return `${stored}(h.${name}, r.${name})`
+    case 'newest':
+      return 'newest_number(h.number, h.newest_number, r.number, r.newest_number)'
+    case 'keep':
+      return `case when x.given ? '${name}' then r.${name} else h.${name} end`
+  }
+}
+
+const onConflict = (table: RecordTable): string => {
+  const key = `
+  on conflict (${['workspace_id', ...table.key].join(', ')})`
+  switch (table.onConflict) {
+    case 'fail':
+      return ''
+    case 'ignore':
+      return `${key} do nothing`
+    case 'replace':
+    case 'merge':
+      return `${key} do update set
+${wrapped(replaced(table))}`
+  }
+}
+
+const replaced = (table: RecordTable): string[] =>
+  written(table).flatMap((name) => {
+    const { stored } = columnOf(name, table)
+    if (table.key.includes(name) || stored === 'keep') return []
+    // The row to insert has the merged values already.
+    const isChosen = table.onConflict === 'replace' && (stored === 'greatest' || stored === 'least')
+    return isChosen ? `${name} = ${stored}(t.${name}, excluded.${name})` : `${name} = excluded.${name}`
+  })
+
+/** A list with commas, in lines of at most `WIDTH` characters. */
+const wrapped = (parts: readonly string[]): string => {
+  const lines: string[] = []
+  let line = ''
+  for (const [at, part] of parts.entries()) {
+    const text = at < parts.length - 1 ? `${part},` : part
+    if (line !== '' && line.length + 1 + text.length > WIDTH) {
+      lines.push(line)
+      line = ''
+    }
+    line = line === '' ? `    ${text}` : `${line} ${text}`
+  }
+  return [...lines, line].join('\n')
+}
