@@ -32,7 +32,7 @@ begin
   perform save_profiles(ws, changes);
   if changes ? 'feedback_category' then perform add_uses(ws, changes -> 'feedback_category'); end if;
   if changes ? 'feedback' then
-    perform forget_replaced(changes -> 'feedback');
+    perform forget_replaced(ws, changes -> 'feedback');
     perform put_feedback(ws, changes -> 'feedback');
   end if;
   if changes ?| array['conversation', 'conversation_touched'] then perform save_conversations(ws, changes); end if;
@@ -108,7 +108,7 @@ end $$;
 -- new change position: before a failover, such a version may have been stored, and a consumer of the
 -- change feed may have seen its categories. A feedback without an id in its source replaces another
 -- one only as a replay.
-create or replace function forget_replaced(records jsonb) returns void
+create or replace function forget_replaced(workspaces uuid[], records jsonb) returns void
   language plpgsql as $$
 declare
   ws uuid;
@@ -121,7 +121,8 @@ begin
     from jsonb_to_recordset(records) as r (
       workspace_id uuid, id uuid, source_id text, newest_number bigint, former_tags text[])
     left join lateral (
-      select x.id, x.tags from feedback as x where x.workspace_id = r.workspace_id and x.id = r.id limit 1
+      select x.id, x.tags from feedback as x
+      where x.workspace_id = any (workspaces) and x.workspace_id = r.workspace_id and x.id = r.id limit 1
     ) as f on true
     left join lateral unnest(f.tags || r.former_tags) as t (title) on true
     where (r.source_id is not null or r.newest_number is not null) and (f.id is not null or r.former_tags is not null)
