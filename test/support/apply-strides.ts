@@ -12,7 +12,12 @@ export const applyStrides = async (
   { sql, hashKey, purgedWorkspaces = new Set() }: Stores,
   strides: readonly Stride[],
 ): Promise<Map<string, StrideOutcome>> => {
-  const stores = { sql, hashKey, purgedWorkspaces, store: isOnCitus() ? createStrideStore(sql) : createSharedStrideStore(sql) }
+  const stores = {
+    sql,
+    hashKey,
+    purgedWorkspaces,
+    store: isOnCitus() ? createStrideStore(sql) : createSharedStrideStore(sql),
+  }
   const outcomes = await Promise.all(strides.map((stride) => applyStride(stores, stride, { isShared: false })))
   return new Map(strides.map(({ workspaceId }, at) => [workspaceId, outcomes[at]!]))
 }
