@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { createSharedStrideStore } from '../db/apply/stride-store.ts'
 import { type QueueName, removalJob, taggingJob, wakeJob, webhookJob } from '../contract/jobs.ts'
 import { type DeliveredJob, unrecoverable, withoutCause } from '../queue/jobs/open-worker.ts'
 import { createPutOffTagging } from '../queue/jobs/put-off-tagging.ts'
@@ -46,6 +47,7 @@ export const createProcessors = (
     ...dependencies,
     quarantine,
     strideSizes: createStrideSizes(),
+    sharedStore: createSharedStrideStore(dependencies.sql),
     attempts: new Map(),
     purgedWorkspaces: new Set(),
     addTagging: createPutOffTagging(queues),

@@ -55,18 +55,26 @@ const storeOf = (sql: Sql, calls: Calls): StrideStore => ({
   },
 })
 
-/** If a shared statement fails, each call has a statement of its own, and its own result. */
+/** The SQLSTATE of a statement that Citus cannot run, since it names workspaces of several nodes. */
+const NOT_SUPPORTED = '0A000'
+
+/**
+ * If a shared statement fails, each call has a statement of its own, and its own result. If Postgres
+ * cannot run shared statements at all, no further call shares one.
+ */
 const share = <In, Out>(call: (items: readonly In[]) => Promise<readonly Out[]>): ((item: In) => Promise<Out>) => {
+  let canShare = true
   const callAlone = async (item: In): Promise<Out> => (await call([item]))[0]!
   const callTogether = coalesce<In, () => Out>(async (items) => {
     try {
       return (await call(items)).map((result) => () => result)
     } catch (error) {
       if (items.length === 1 || isUnavailable(error)) throw error
+      canShare &&= (error as { code?: unknown }).code !== NOT_SUPPORTED
       return (await Promise.allSettled(items.map(callAlone))).map((settled) => () => resultOf(settled))
     }
   }, TOGETHER)
-  return async (item) => (await callTogether(item))()
+  return async (item) => (canShare ? (await callTogether(item))() : callAlone(item))
 }
 
 const resultOf = <T>(settled: PromiseSettledResult<T>): T => {

@@ -26,8 +26,8 @@ begin
     end;
     before := reserve_positions(move.workspace_id, cardinality(ids));
     update feedback as f set
-      contact_id = case kind when 'c' then move.target else f.contact_id end,
-      account_id = case kind when 'a' then move.target else f.account_id end,
+      contact_id = case when kind = 'c' then move.target else f.contact_id end,
+      account_id = case when kind = 'a' then move.target else f.account_id end,
       change_position = before + array_position(ids, f.id)
     where f.workspace_id = move.workspace_id and f.id = any (ids);
     moved := moved + cardinality(ids);

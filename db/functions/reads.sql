@@ -1,4 +1,4 @@
--- Reads by people and programs: single records, lists and the change feed. A record is JSON text,
+-- Reads by people and programs: single records and lists. A record is JSON text,
 -- so that each number keeps its stored form. Members without a value are left out.
 
 create or replace function json_time(at timestamptz) returns text
@@ -251,65 +251,4 @@ begin
       'feedback', 'r.contact_id = c.id and ' || scope, 'r.account_id is null and ' || condition, after_id is not null, is_oldest_first),
     case when is_oldest_first then 'asc' else 'desc' end)
   using ws, filters, after_at, after_id, most, depth, account, customers;
-end $$;
-
--- The next changes of a workspace after a position, in order, with the current records. Each row
--- has the last and the forgotten position of the workspace; the first row has no change. gone: the
--- record is a tombstone. The rows end at the record that would exceed `most_bytes` in total: its row
--- has no record, but is not gone. The first record always comes. The loop builds one record at a
--- time, since one can have megabytes.
-create or replace function read_changes(ws uuid, after bigint, most integer, most_bytes bigint)
-returns table (
-  last bigint, forgotten bigint, "position" bigint, kind text, id uuid, gone boolean, merged_into uuid, record text)
-  language plpgsql stable
-  set enable_seqscan = off
-  set enable_bitmapscan = off
-  set enable_sort = off
-  set plan_cache_mode = force_generic_plan
-as $$
-declare
-  used bigint := 0;
-  changes cursor for
-    (select r.change_position, 'feedback', r.id, false from feedback as r
-      where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
-    union all
-    (select r.change_position, 'customer', r.id, false from contact as r
-      where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
-    union all
-    (select r.change_position, 'account', r.id, false from account as r
-      where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
-    union all
-    (select r.change_position, 'project', r.id, false from project as r
-      where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
-    union all
-    (select r.change_position, 'feedback_category', r.id, false from feedback_category as r
-      where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
-    union all
-    (select r.change_position, 'conversation', r.id, false from conversation as r
-      where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
-    union all
-    (select r.change_position, 'message', r.id, false from message as r
-      where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
-    union all
-    (select t.position, t.kind, t.record_id, true from tombstone as t
-      where t.workspace_id = ws and t.position > after order by t.position limit most)
-    order by 1 limit most;
-begin
-  select g.change_position, g.forgotten_position into last, forgotten from workspace_progress as g where g.workspace_id = ws;
-  if not found then return; end if;
-  return next;
-  open changes;
-  loop
-    fetch changes into "position", kind, id, gone;
-    exit when not found;
-    record := case when not gone then record_json(ws, kind, id) end;
-    merged_into := case when gone then nullif(current_id(ws, kind, id), id) end;
-    if used > 0 and used + octet_length(record) > most_bytes then
-      record := null;
-      return next;
-      exit;
-    end if;
-    used := used + coalesce(octet_length(record), 0);
-    return next;
-  end loop;
 end $$;

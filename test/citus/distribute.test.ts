@@ -85,7 +85,11 @@ describe(reason === undefined ? title : `${title}: not tested, since ${reason}`,
   })
 
   it('gets the tables, columns and functions of later versions', async () => {
-    const next = { number: MIGRATIONS.length + 1, name: '0002_channel.sql', text: 'alter table feedback add column channel text;' }
+    const next = {
+      number: MIGRATIONS.length + 1,
+      name: '0002_channel.sql',
+      text: 'alter table feedback add column channel text;',
+    }
     assert.deepEqual(await migrate(schema.sql, [...MIGRATIONS, next]), [next.name])
     await schema.sql`create or replace function microseconds_now() returns bigint language sql return 1`
     assert.match((await migrate(schema.sql, [...MIGRATIONS, next])).join(), /^functions of /)

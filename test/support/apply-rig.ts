@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { RemovalJob, TaggingJob } from '../../contract/jobs.ts'
 import type { SubmissionState } from '../../contract/receipt.ts'
 import type { Operation, Submission } from '../../contract/submission.ts'
+import { createSharedStrideStore } from '../../db/apply/stride-store.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { createWorkspace } from '../../db/workspaces/workspaces.ts'
 import { workspaceKeys } from '../../queue/keys.ts'
@@ -65,6 +66,7 @@ export const openApplyRig = async () => {
     worker: randomUUID(),
     quarantine: createQuarantine(),
     strideSizes: createStrideSizes(),
+    sharedStore: createSharedStrideStore(ofWorker),
     attempts: new Map(),
     purgedWorkspaces: new Set(),
     addTagging: createPutOffTagging(room.queues),

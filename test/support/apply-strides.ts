@@ -1,8 +1,9 @@
 import type { HashKey } from '../../contract/identity/keys.ts'
-import { createSharedStrideStore } from '../../db/apply/stride-store.ts'
+import { createSharedStrideStore, createStrideStore } from '../../db/apply/stride-store.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { applyStride } from '../../worker/apply/apply-stride.ts'
 import type { Stride, StrideOutcome } from '../../worker/apply/stride-outcome.ts'
+import { isOnCitus } from './citus.ts'
 
 type Stores = { sql: Sql; hashKey: HashKey; purgedWorkspaces?: Set<string> }
 
@@ -11,7 +12,12 @@ export const applyStrides = async (
   { sql, hashKey, purgedWorkspaces = new Set() }: Stores,
   strides: readonly Stride[],
 ): Promise<Map<string, StrideOutcome>> => {
-  const stores = { sql, hashKey, purgedWorkspaces, store: createSharedStrideStore(sql) }
+  const stores = {
+    sql,
+    hashKey,
+    purgedWorkspaces,
+    store: isOnCitus() ? createStrideStore(sql) : createSharedStrideStore(sql),
+  }
   const outcomes = await Promise.all(strides.map((stride) => applyStride(stores, stride, { isShared: false })))
   return new Map(strides.map(({ workspaceId }, at) => [workspaceId, outcomes[at]!]))
 }

@@ -1,6 +1,6 @@
 import { findBlockers } from '../../db/connection/blockers.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
-import { createSharedStrideStore, createStrideStore } from '../../db/apply/stride-store.ts'
+import { createStrideStore, type StrideStore } from '../../db/apply/stride-store.ts'
 import { setAside } from '../../db/submissions/dead.ts'
 import { readPosition } from '../../db/submissions/position.ts'
 import { describeFault, isPermanentFault, isUnavailable } from '../../runtime/fault.ts'
@@ -18,6 +18,8 @@ const FIRST_PAUSE_MS = 250
 type Attempts = Map<string, { number: number; count: number }>
 
 export type FaultDependencies = Omit<StrideStores, 'store'> & {
+  /** For strides of several workspaces. */
+  sharedStore: StrideStore
   log: Logger
   /** A stride that takes longer counts as an outage of Postgres: its connection may hang. */
   answerWithinMs: number
@@ -35,7 +37,7 @@ export const applyTogether = async (
   dependencies: FaultDependencies,
   strides: readonly Stride[],
 ): Promise<StrideOutcome[]> => {
-  const stores = { ...dependencies, store: createSharedStrideStore(dependencies.sql) }
+  const stores = { ...dependencies, store: dependencies.sharedStore }
   const applyOne = async (stride: Stride): Promise<StrideOutcome> => {
     try {
       return await applyStride(stores, stride, { isShared: true })

@@ -67,7 +67,8 @@ describe('migrations', () => {
     const { sql } = await migrated()
     await assert.rejects(
       migrate(sql, KNOWN, { shards: 2 }),
-      (error) => error instanceof MigrationRefused && /CITUS_SHARDS is set, but .* `create extension citus`/.test(error.message),
+      (error) =>
+        error instanceof MigrationRefused && /CITUS_SHARDS is set, but .* `create extension citus`/.test(error.message),
     )
     assert.deepEqual(await migrate(sql, KNOWN), [])
   })

@@ -228,9 +228,10 @@ describe('a worker that applies logs', () => {
     assert.equal((await rig.statesOf(workspaceId))[later!], undefined)
     await rig.apply([workspaceId], true)
     assert.equal((await rig.statesOf(workspaceId))[later!], 'applied')
-    assert.deepEqual([...(await rig.sql`select description from feedback where workspace_id = ${workspaceId}`)], [
-      { description: 'later' },
-    ])
+    assert.deepEqual(
+      [...(await rig.sql`select description from feedback where workspace_id = ${workspaceId}`)],
+      [{ description: 'later' }],
+    )
   })
 
   it('fails without the text of a fault, which can quote content, and releases the lease', async () => {

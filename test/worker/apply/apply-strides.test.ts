@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, it } from 'node:test'
 import { contactIdKey, contactSourceKey, ownId } from '../../../contract/identity/keys.ts'
 import type { Submission } from '../../../contract/submission.ts'
+import { createSharedStrideStore } from '../../../db/apply/stride-store.ts'
 import { giveUp } from '../../../worker/apply/apply-safely.ts'
 import { applyStrides } from '../../support/apply-strides.ts'
 import { nothingDone, type StrideOutcome } from '../../../worker/apply/stride-outcome.ts'
@@ -182,6 +183,7 @@ describe('applying a stride', () => {
       log: (_level: string, event: string) => void events.push(event),
       answerWithinMs: 60_000,
       onSettled: (submission: Submission) => void settled.push(submission),
+      sharedStore: createSharedStrideStore(sql),
       attempts: new Map(),
     }
     const stride = { workspaceId, after: 0, submissions }
