@@ -27,7 +27,7 @@ export type Condition = {
   postgresSeconds?: number
   purges?: PurgeTotals
   webhooks?: WebhookProblems
-  /** The names of the workspaces, by id. While Postgres is away, those that it has listed before. */
+  /** The names of the workspaces, by id, as Postgres has last listed them. */
   workspaces?: ReadonlyMap<string, string>
   /** The logs that have entries. */
   logs?: LogTotals[]

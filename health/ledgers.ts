@@ -19,50 +19,32 @@ export type Ledgers = {
 type Sources = { sql: Sql; redis: RedisClient; prefix: string }
 
 /** With more workspaces, a read covers the changing ones and the next ones in the order of ids. */
-const READ_AT_ONCE = 1_000
+const READ_AT_ONCE = 500
 const BEFORE_ALL_IDS = '00000000-0000-0000-0000-000000000000'
 
 /**
  * Keeps the ledgers between reads: the ledger of an idle workspace changes only when a server loses
  * data. A workspace counts as changing while its log has entries, and at one more read.
  */
-export const createLedgers = ({ sql, redis, prefix }: Sources, readAtOnce = READ_AT_ONCE): Ledgers => {
+export const createLedgers = (sources: Sources, readAtOnce = READ_AT_ONCE): Ledgers => {
   const ledgers = new Map<string, Ledger>()
   const names = new Map<string, string>()
+  const round = createRound(readAtOnce)
   let changing: readonly string[] = []
-  let after = BEFORE_ALL_IDS
-  let seen = new Set<string>()
   let reading: Promise<void> | undefined
 
   const readSome = async (logs: readonly LogTotals[]): Promise<void> => {
     const withEntries = logs.map(({ workspaceId }) => workspaceId)
     const ids = [...new Set([...withEntries, ...changing])]
-    const listed = await listPortion(sql, { ids, after, limit: readAtOnce })
+    const listed = await listPortion(sources.sql, { ids, after: round.after(), limit: readAtOnce })
     for (const { id, name } of listed) names.set(id, name)
-    const listedIds = [...new Set(listed.map(({ id }) => id))]
-    // Read before the settled totals, as `ledgersOf` asks for.
-    const totals = await readLogTotals(redis, prefix, listedIds)
-    for (const ledger of ledgersOf(totals, await readSettledTotals(sql, listedIds))) {
+    for (const ledger of await readLedgers(sources, [...new Set(listed.map(({ id }) => id))])) {
       ledgers.set(ledger.workspaceId, ledger)
     }
     changing = withEntries
-    goOn(listed.filter(({ isNext }) => isNext).map(({ id }) => id))
-  }
-
-  /** After the last portion, forgets the workspaces that no portion had: they are deleted. */
-  const goOn = (portion: readonly string[]): void => {
-    for (const id of portion) seen.add(id)
-    if (portion.length === readAtOnce) {
-      after = portion.at(-1)!
-      return
-    }
-    for (const id of names.keys()) {
-      if (seen.has(id)) continue
-      names.delete(id)
-      ledgers.delete(id)
-    }
-    after = BEFORE_ALL_IDS
-    seen = new Set()
+    const all = round.goOn(listed.filter(({ isNext }) => isNext).map(({ id }) => id))
+    const deleted = all === undefined ? [] : [...names.keys()].filter((id) => !all.has(id))
+    for (const id of deleted) for (const known of [names, ledgers]) known.delete(id)
   }
 
   return {
@@ -74,5 +56,38 @@ export const createLedgers = ({ sql, redis, prefix }: Sources, readAtOnce = READ
       return [...ledgers.values()]
     },
     names: () => (names.size === 0 ? undefined : names),
+  }
+}
+
+const readLedgers = async ({ sql, redis, prefix }: Sources, workspaceIds: readonly string[]): Promise<Ledger[]> => {
+  // Read before the settled totals, as `ledgersOf` asks for.
+  const totals = await readLogTotals(redis, prefix, workspaceIds)
+  return ledgersOf(totals, await readSettledTotals(sql, workspaceIds))
+}
+
+type Round = {
+  /** The id after which the next portion begins. */
+  after: () => string
+  /** After the last portion, returns the ids of the whole round. The others are deleted. */
+  goOn: (portion: readonly string[]) => ReadonlySet<string> | undefined
+}
+
+/** A walk through all workspaces, again and again, in portions. */
+const createRound = (portionSize: number): Round => {
+  let after = BEFORE_ALL_IDS
+  let seen = new Set<string>()
+  return {
+    after: () => after,
+    goOn: (portion) => {
+      for (const id of portion) seen.add(id)
+      if (portion.length === portionSize) {
+        after = portion.at(-1)!
+        return undefined
+      }
+      const all = seen
+      after = BEFORE_ALL_IDS
+      seen = new Set()
+      return all
+    },
   }
 }

@@ -216,7 +216,7 @@ const expireOldTombstones: MaintenanceTask = {
 /** Keeps the idempotency keys in Redis within their share of its memory. */
 const trimKeys: MaintenanceTask = {
   name: 'trim-keys',
-  everyMs: 20_000,
+  everyMs: 30_000,
   run: async ({ redis, prefix }) => {
     const { maxBytes } = await readRedisCondition(redis)
     const group = await nextGroup(redis, prefix, 'trim-keys')

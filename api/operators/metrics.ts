@@ -1,12 +1,12 @@
 import { registerAnswerTime } from '../../db/connection/answer-time.ts'
 import { type LoopDelayWatch, registerLoopDelay } from '../../runtime/event-loop-delay.ts'
 import { createProcessMetrics, type Figure, figureOf, type ProcessMetrics } from '../../runtime/metrics.ts'
-import type { Ledger } from '../../contract/ledger.ts'
 import type { ProcessFigures } from '../../queue/jobs/process-reports.ts'
 import type { WorkspaceLoad } from '../../health/workspace-loads.ts'
 import type { QueueDepth } from '../../queue/jobs/queue-depths.ts'
 import { type Condition, loadsIn, type ReadCondition } from '../../health/condition.ts'
 import type { BodyFigures } from '../http/bodies-in-hand.ts'
+import { registerLedgers } from './ledger-metrics.ts'
 import type { IntakeDependencies } from '../submit/intake.ts'
 
 export type Metrics = {
@@ -130,7 +130,7 @@ const registerCondition = (metrics: ProcessMetrics, latest: () => Latest): void 
   )
   registerQueues(metrics, () => condition().queues ?? [])
   registerWaiting(metrics, () => latest().loads)
-  registerLedgers(metrics, () => shownOf(condition().ledgers ?? []))
+  registerLedgers(metrics, () => condition().ledgers ?? [])
   registerAnswerTime(metrics, () => condition().postgresSeconds)
   for (const [name, help, value] of UNLABELLED_GAUGES) gauge({ name, help }, () => figureOf(value(condition())))
 }
@@ -222,40 +222,5 @@ const registerWaiting = ({ gauge }: ProcessMetrics, loads: () => readonly Worksp
       labels: ['workspace'],
     },
     () => highest(({ oldestSeconds }) => oldestSeconds),
-  )
-}
-
-const LEDGER_STATES = ['accepted', 'queued', 'applied', 'superseded', 'purged', 'dead'] as const
-
-/** With more workspaces, the metrics have the ledgers that an operator looks at first. */
-const LEDGERS_SHOWN = 1_000
-
-const shownOf = (ledgers: readonly Ledger[]): readonly Ledger[] => {
-  if (ledgers.length <= LEDGERS_SHOWN) return ledgers
-  const urgency = ({ difference, dead, queued }: Ledger): number => (difference !== 0 ? 2 : dead + queued > 0 ? 1 : 0)
-  return ledgers
-    .toSorted((one, other) => urgency(other) - urgency(one) || other.accepted - one.accepted)
-    .slice(0, LEDGERS_SHOWN)
-}
-
-const registerLedgers = ({ gauge }: ProcessMetrics, ledgers: () => readonly Ledger[]): void => {
-  gauge(
-    {
-      name: 'feedback_insights_ledger',
-      help: 'Submissions of a workspace: accepted, and by state.',
-      labels: ['workspace', 'state'],
-    },
-    () =>
-      ledgers().flatMap((ledger) =>
-        LEDGER_STATES.map((state) => ({ labels: { workspace: ledger.workspaceId, state }, value: ledger[state] })),
-      ),
-  )
-  gauge(
-    {
-      name: 'feedback_insights_ledger_difference',
-      help: 'Accepted less all states; it can be below 0 while workers apply submissions. Above 0 for long: data was lost.',
-      labels: ['workspace'],
-    },
-    () => ledgers().map(({ workspaceId, difference }) => ({ labels: { workspace: workspaceId }, value: difference })),
   )
 }

@@ -4,14 +4,16 @@ import { untilQuiet, usageOf } from '../figures/usage.ts'
 import { makeIdleWorkspaces } from '../installation/idle-workspaces.ts'
 import type { CreateSection } from '../rig.ts'
 
-/** The rarest tasks of maintenance run every 20 s. */
-const LOADS_WATCHED = 20
+/** The rarest task of maintenance runs every 30 s. */
+const LOADS_WATCHED = 30
 const MS_PER_SECOND = 1_000
 
 /** The processor time of an idle installation: first with one workspace, then with many. */
 export const idle: CreateSection = async (rig) => {
   const { config, measures } = rig
   const service = await rig.service('idle')
+  // For a minute or so, a new process compiles the code that it runs often.
+  await pause(2 * config.seconds * LOADS_WATCHED * MS_PER_SECOND)
   const watch = async (whose: 'one workspace' | 'many workspaces'): Promise<void> => {
     const pids = { ...service.pids(), ...rig.serverPids }
     await untilQuiet(pids)

@@ -8,10 +8,9 @@ import { luaScript } from '../redis/lua-script.ts'
  */
 export const listLogs = async (redis: RedisClient, prefix: string): Promise<string[]> => {
   const sets = GROUPS.map((group) => groupKeys(prefix, group).withEntries)
+  if (!redis.isCluster) return redis.sunion(...sets)
   // On a cluster, groups are in different slots.
-  return redis.isCluster
-    ? (await Promise.all(sets.map((set) => redis.smembers(set)))).flat()
-    : await redis.sunion(...sets)
+  return (await Promise.all(sets.map((set) => redis.smembers(set)))).flat()
 }
 
 /**

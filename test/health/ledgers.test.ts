@@ -72,7 +72,7 @@ describe('the ledgers', () => {
     await round()
     await beginDeletion(schema.sql, ids[1]!)
     await round()
-    assert.ok(!(ids[1]! in (await readIn(ledgers))))
+    assert.ok(!Object.keys(await readIn(ledgers)).includes(ids[1]!))
     assert.ok(!ledgers.names()!.has(ids[1]!))
   })
 })
