@@ -4,6 +4,8 @@ import type { Batchable } from '../../contract/batch-request.ts'
 import { accountRecord, contactRecord } from '../../contract/contact-record.ts'
 import { conversationRecord } from '../../contract/conversation-record.ts'
 import { feedbackRecord } from '../../contract/feedback-record.ts'
+import type { Column } from '../../contract/records/columns.ts'
+import { type TableName, TABLES } from '../../contract/records/tables.ts'
 import { MAX_BODY_BYTES, MAX_CONVERSATION_BODY_BYTES } from '../../contract/limits.ts'
 
 export const KINDS = ['feedback', 'contacts', 'accounts', 'conversations'] as const
@@ -41,6 +43,23 @@ const byName = (names: Names): Readonly<Record<string, FieldType>> =>
     Object.entries(names).flatMap(([type, fields]) => fields.map((field) => [field, type as FieldType] as const)),
   )
 
+/** The cells of a column that is stored as it is given. */
+const CELLS: Readonly<Partial<Record<Column['type'], FieldType>>> = {
+  text: 'text',
+  boolean: 'flag',
+  'double precision': 'number',
+  timestamptz: 'time',
+}
+
+/** The fields that are stored as they are given, by the types of their columns. */
+const givenFields = (table: TableName, prefix = ''): Readonly<Record<string, FieldType>> =>
+  Object.fromEntries(
+    Object.values<Column>(TABLES[table].columns).flatMap(({ given, type }) => {
+      const cell = CELLS[type]
+      return given === undefined || cell === undefined ? [] : [[`${prefix}${given}`, cell]]
+    }),
+  )
+
 const PROPERTIES: Names = {
   id: ['id'],
   time: ['properties.$createdAt', 'properties.$updatedAt'],
@@ -54,15 +73,17 @@ export const RECORDS: Readonly<Record<Kind, KindOfRecord>> = {
     operation: 'create_feedback',
     schema: feedbackRecord,
     maxBytes: MAX_BODY_BYTES,
-    fields: byName({
-      prose: ['description'],
-      text: ['title', 'contact.name', 'contact.email', 'account.name', 'account.domain', 'project.name', 'source'],
-      id: ['sourceId', 'contact.id', 'contactId', 'account.id', 'accountId', 'project.id', 'projectId'],
-      flag: ['isTranscript', 'isExternalContactId', 'isExternalAccountId', 'shouldUnflattenSourceData'],
-      number: ['rating', 'account.contractValue'],
-      words: ['tags'],
-      time: ['createdAt'],
-    }),
+    fields: {
+      ...givenFields('feedback'),
+      ...byName({
+        prose: ['description'],
+        text: ['contact.name', 'contact.email', 'account.name', 'account.domain', 'project.name', 'source'],
+        id: ['sourceId', 'contact.id', 'contactId', 'account.id', 'accountId', 'project.id', 'projectId'],
+        flag: ['isExternalContactId', 'isExternalAccountId', 'shouldUnflattenSourceData'],
+        number: ['account.contractValue'],
+        words: ['tags'],
+      }),
+    },
     free: ['sourceData', 'contact.sourceData', 'account.sourceData'],
     usual: {},
     id: 'sourceId',
@@ -98,14 +119,16 @@ export const RECORDS: Readonly<Record<Kind, KindOfRecord>> = {
     operation: 'submit_conversation',
     schema: conversationRecord,
     maxBytes: MAX_CONVERSATION_BODY_BYTES,
-    fields: byName({
-      id: ['id', 'contact.id', 'message.id', 'message.contactId'],
-      text: ['title', 'source', 'contact.source', 'message.sourceUrl'],
-      time: ['createdAt', 'updatedAt', 'message.createdAt'],
-      number: ['rating'],
-      flag: ['shouldUnflattenProperties', 'propagatePropertiesToMessages', 'message.incoming'],
-      content: ['message.content'],
-    }),
+    fields: {
+      ...givenFields('conversation'),
+      ...givenFields('message', 'message.'),
+      ...byName({
+        id: ['id', 'contact.id', 'message.id', 'message.contactId'],
+        text: ['contact.source'],
+        flag: ['shouldUnflattenProperties', 'propagatePropertiesToMessages'],
+        content: ['message.content'],
+      }),
+    },
     free: ['properties', 'contact.properties', 'message.properties'],
     usual: {},
     id: 'id',

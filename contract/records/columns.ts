@@ -1,7 +1,7 @@
 import type { JsonObject } from '../json.ts'
 
 // Each stored record is described once: here. From this description follow the types of rows, the
-// SQL that writes them (`npm run records` makes db/functions/records.sql), the JSON of reads and its
+// SQL that writes them (`npm run records` makes db/functions/records-*.sql), the JSON of reads and its
 // reference, and the columns that the fold copies and the import knows. The tables themselves are in
 // db/migrations/.
 
@@ -23,10 +23,12 @@ export type ColumnTypes = {
 export type Column = {
   type: keyof ColumnTypes
   /** A row can be without a value. */
-  isOptional?: true
+  isOptional?: boolean
   /** The name in reads, and the description in their reference. */
   read?: string
   about?: string
+  /** Whether each answer with the record has the member. By default, unless `isOptional`. */
+  isAlwaysRead?: boolean
   /** The member of the submitted record that the fold copies as it is given. */
   given?: string
   /**
@@ -41,14 +43,17 @@ export type Column = {
 
 /**
  * `onConflict`: what a row does where one with its key exists. `merge` writes the members that the row
- * has. `fail` is for rows whose keys are always new.
+ * has. `fail` is for rows whose keys are always new. `by hand`: db/functions/save.sql writes the rows.
  */
 export type RecordTable = {
   key: readonly string[]
-  onConflict: 'replace' | 'merge' | 'ignore' | 'fail'
+  onConflict: 'replace' | 'merge' | 'ignore' | 'fail' | 'by hand'
   /** The kind in the change feed and in reads. */
   kind?: string
+  about?: string
   columns: Readonly<Record<string, Column>>
+  /** Members of reads from other tables: SQL functions of the workspace and the id. */
+  joined?: Readonly<Record<string, { sql: string; about: string }>>
 }
 
 export const uuid = { type: 'uuid' } as const

@@ -29,9 +29,13 @@ const ABOUT = {
     read: 'sourceUpdatedAt',
     about: 'The `$updatedAt` that was sent.',
   },
-  properties: { ...object, ...optional, stored: 'members', read: 'properties', about: 'Metadata.' },
-  created_at: { ...createdAt, about: 'When the first submission that stored values of it was accepted.' },
-  updated_at: { ...updatedAt, about: 'When the last submission that changed it was accepted.' },
+  properties: { ...object, ...optional, stored: 'members', read: 'properties', about: 'Metadata.', isAlwaysRead: true },
+  created_at: {
+    ...createdAt,
+    about: 'When the first submission that stored values of it was accepted.',
+    isAlwaysRead: true,
+  },
+  updated_at: { ...updatedAt, about: 'When the last submission that changed it was accepted.', isAlwaysRead: true },
   first_number: { ...number, stored: 'least' },
   number: { ...number, stored: 'greatest' },
   newest_number: { ...newestNumber, stored: 'newest' },
@@ -41,12 +45,16 @@ const ABOUT = {
 export const PROFILES = {
   account: {
     kind: 'account',
+    about: 'A company.',
+    joined: { externalIds: { sql: 'external_ids_of_account', about: 'The external ids of the record.' } },
     key: ['id'],
     onConflict: 'merge',
     columns: { id, domain: { ...text, ...optional, read: 'domain', about: 'The domain as it was sent.' }, ...ABOUT },
   },
   contact: {
     kind: 'customer',
+    about: 'A contact. Members without a value are left out, here and in all records.',
+    joined: { externalIds: { sql: 'external_ids_of_contact', about: 'The external ids of the record.' } },
     key: ['id'],
     onConflict: 'merge',
     columns: {
@@ -58,13 +66,14 @@ export const PROFILES = {
   },
   project: {
     kind: 'project',
+    about: 'A project.',
     key: ['id'],
     onConflict: 'fail',
     columns: {
       id,
       name: { ...text, read: 'name', about: 'The name.' },
       description: { ...text, ...elsewhere, read: 'description', about: 'A description.' },
-      created_at: { ...createdAt, about: 'When a submission first named it.' },
+      created_at: { ...createdAt, about: 'When a submission first named it.', isAlwaysRead: true },
       first_number: number,
     },
   },

@@ -5,7 +5,7 @@ import { PROFILES } from './profiles.ts'
 import { TEXTS } from './texts.ts'
 
 // Each stored record is described once: in this folder. From the description follow the types of
-// rows, the SQL that writes and reads them (db/functions/records.sql), the reference of reads, and
+// rows, the SQL that writes and reads them (db/functions/records-*.sql), the reference of reads, and
 // the columns that the fold copies and the import knows. The tables are in db/migrations/.
 
 export const TABLES = { ...PROFILES, ...TEXTS, ...KEYS } as const
@@ -22,6 +22,21 @@ export type RowOf<T extends TableName> = {
 } & {
   -readonly [K in keyof ColumnsOf<T> as Absent<ColumnsOf<T>[K]> extends true ? K : never]?:
     ValueOf<ColumnsOf<T>[K]> | null | undefined
+}
+
+/** Whether each answer with the record has the member. */
+type IsAlways<C> = C extends { isAlwaysRead: infer Flag } ? Flag : Absent<C> extends true ? false : true
+type ReadName<C, Always> = C extends { read: infer Name extends string }
+  ? IsAlways<C> extends Always
+    ? Name
+    : never
+  : never
+
+/** A record as reads answer it, without its joined members. */
+export type ReadRecord<T extends TableName> = {
+  -readonly [K in keyof ColumnsOf<T> as ReadName<ColumnsOf<T>[K], true>]: ValueOf<ColumnsOf<T>[K]>
+} & {
+  -readonly [K in keyof ColumnsOf<T> as ReadName<ColumnsOf<T>[K], false>]?: ValueOf<ColumnsOf<T>[K]>
 }
 
 type GivenColumn<T extends TableName> = {

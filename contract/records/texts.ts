@@ -19,6 +19,8 @@ import {
 export const TEXTS = {
   feedback: {
     kind: 'feedback',
+    about:
+      'A feedback record. Members without a value are left out. The members after `sourceData` are present only where the record is read.',
     key: ['id'],
     onConflict: 'replace',
     columns: {
@@ -77,8 +79,13 @@ export const TEXTS = {
         read: 'tags',
         about: 'The submitted tags, or else the generated tags once they exist.',
       },
-      tags_generated: { ...flag, read: 'tagsGenerated', about: 'Whether the tags are generated.' },
-      source: { ...text, read: 'source', about: 'The system that the feedback comes from.' },
+      tags_generated: {
+        ...flag,
+        read: 'tagsGenerated',
+        about: 'Whether the tags are generated.',
+        isAlwaysRead: false,
+      },
+      source: { ...text, read: 'source', about: 'The system that the feedback comes from.', isAlwaysRead: false },
       account_id: { ...uuid, ...optional, read: 'accountId', about: 'Own id of the account.' },
       source_created_at: { ...time, ...optional, given: 'createdAt' },
       created_at: { ...createdAt, about: 'The `createdAt` that was sent, or else `acceptedAt`.' },
@@ -90,8 +97,22 @@ export const TEXTS = {
       tagger_version: taggerVersion,
     },
   },
+  feedback_category: {
+    kind: 'feedback_category',
+    about: 'A tag of a feedback or conversation.',
+    key: ['id'],
+    onConflict: 'by hand',
+    columns: {
+      id,
+      title: { ...text, read: 'title', about: 'The tag.' },
+      uses: number,
+      created_at: { ...time, ...elsewhere },
+    },
+  },
   conversation: {
     kind: 'conversation',
+    about: 'A conversation without its messages.',
+    joined: { customerIds: { sql: 'customer_ids_of', about: 'Own ids of its contacts.' } },
     key: ['id'],
     onConflict: 'replace',
     columns: {
@@ -124,6 +145,7 @@ export const TEXTS = {
   },
   message: {
     kind: 'message',
+    about: 'A message of a conversation.',
     key: ['id'],
     onConflict: 'replace',
     columns: {

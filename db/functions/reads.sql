@@ -6,108 +6,30 @@ create or replace function json_time(at timestamptz) returns text
   select to_char(at at time zone 'utc', '"\""YYYY-MM-DD"T"HH24:MI:SS.US"Z\""')
 $$;
 
-create or replace function feedback_json(ws uuid, record_id uuid) returns text
+create or replace function external_ids_of_contact(ws uuid, contact uuid) returns text
   language plpgsql stable as $$
 begin
   return (
-    select concat('{', concat_ws(',',
-      '"id":' || to_json(f.id), '"description":' || to_json(f.description), '"customerId":' || to_json(f.contact_id),
-      '"projectId":' || to_json(f.project_id), '"rating":' || to_json(f.rating), '"sourceId":' || to_json(f.source_id),
-      '"sourceData":' || f.source_data::text, '"title":' || to_json(f.title), '"isTranscript":' || to_json(f.is_transcript),
-      '"tags":' || to_json(f.tags), '"tagsGenerated":' || to_json(f.tags_generated), '"source":' || to_json(f.source),
-      '"accountId":' || to_json(f.account_id), '"createdAt":' || json_time(f.created_at),
-      '"acceptedAt":' || json_time(f.accepted_at), '"updatedAt":' || json_time(f.updated_at)
-    ), '}')
-    from feedback as f where f.workspace_id = ws and f.id = record_id
+    select coalesce(json_agg(json_build_object('source', e.source, 'id', e.external_id) order by e.number, e.source), '[]')
+    from contact_external_id as e where e.workspace_id = ws and e.contact_id = contact
   );
 end $$;
 
-create or replace function customer_json(ws uuid, record_id uuid) returns text
+create or replace function external_ids_of_account(ws uuid, account uuid) returns text
   language plpgsql stable as $$
 begin
   return (
-    select concat('{', concat_ws(',',
-      '"id":' || to_json(c.id), '"name":' || to_json(c.name), '"email":' || to_json(c.email),
-      '"accountId":' || to_json(c.account_id), '"contractValue":' || to_json(c.contract_value),
-      '"externalIds":' || (
-        select coalesce(json_agg(json_build_object('source', e.source, 'id', e.external_id) order by e.number, e.source), '[]')
-        from contact_external_id as e where e.workspace_id = ws and e.contact_id = record_id
-      ),
-      '"properties":' || c.properties::text, '"sourceCreatedAt":' || json_time(c.source_created_at),
-      '"sourceUpdatedAt":' || json_time(c.source_updated_at), '"createdAt":' || json_time(c.created_at),
-      '"updatedAt":' || json_time(c.updated_at)
-    ), '}')
-    from contact as c where c.workspace_id = ws and c.id = record_id
+    select coalesce(json_agg(json_build_object('source', e.source, 'id', e.external_id) order by e.source, e.external_id), '[]')
+    from account_external_id as e where e.workspace_id = ws and e.account_id = account
   );
 end $$;
 
-create or replace function account_json(ws uuid, record_id uuid) returns text
+create or replace function customer_ids_of(ws uuid, conversation uuid) returns text
   language plpgsql stable as $$
 begin
   return (
-    select concat('{', concat_ws(',',
-      '"id":' || to_json(a.id), '"name":' || to_json(a.name), '"domain":' || to_json(a.domain),
-      '"contractValue":' || to_json(a.contract_value),
-      '"externalIds":' || (
-        select coalesce(json_agg(json_build_object('source', e.source, 'id', e.external_id) order by e.source, e.external_id), '[]')
-        from account_external_id as e where e.workspace_id = ws and e.account_id = record_id
-      ),
-      '"properties":' || a.properties::text, '"sourceCreatedAt":' || json_time(a.source_created_at),
-      '"sourceUpdatedAt":' || json_time(a.source_updated_at), '"createdAt":' || json_time(a.created_at),
-      '"updatedAt":' || json_time(a.updated_at)
-    ), '}')
-    from account as a where a.workspace_id = ws and a.id = record_id
-  );
-end $$;
-
-create or replace function project_json(ws uuid, record_id uuid) returns text
-  language plpgsql stable as $$
-begin
-  return (
-    select concat('{', concat_ws(',',
-      '"id":' || to_json(p.id), '"name":' || to_json(p.name), '"description":' || to_json(p.description),
-      '"createdAt":' || json_time(p.created_at)
-    ), '}')
-    from project as p where p.workspace_id = ws and p.id = record_id
-  );
-end $$;
-
-create or replace function feedback_category_json(ws uuid, record_id uuid) returns text
-  language plpgsql stable as $$
-begin
-  return (
-    select concat('{"id":', to_json(c.id), ',"title":', to_json(c.title), '}')
-    from feedback_category as c where c.workspace_id = ws and c.id = record_id
-  );
-end $$;
-
-create or replace function conversation_json(ws uuid, record_id uuid) returns text
-  language plpgsql stable as $$
-begin
-  return (
-    select concat('{', concat_ws(',',
-      '"id":' || to_json(c.id), '"title":' || to_json(c.title), '"source":' || to_json(c.source),
-      '"externalId":' || to_json(c.external_id), '"rating":' || to_json(c.rating), '"tags":' || to_json(c.tags),
-      '"customerIds":' || (
-        select coalesce(json_agg(o.contact_id order by o.contact_id), '[]')
-        from conversation_contact as o where o.workspace_id = ws and o.conversation_id = record_id
-      ),
-      '"properties":' || c.properties::text, '"createdAt":' || json_time(c.created_at), '"updatedAt":' || json_time(c.updated_at)
-    ), '}')
-    from conversation as c where c.workspace_id = ws and c.id = record_id
-  );
-end $$;
-
-create or replace function message_json(ws uuid, record_id uuid) returns text
-  language plpgsql stable as $$
-begin
-  return (
-    select concat('{', concat_ws(',',
-      '"id":' || to_json(m.id), '"conversationId":' || to_json(m.conversation_id), '"externalId":' || to_json(m.external_id),
-      '"incoming":' || to_json(m.incoming), '"customerId":' || to_json(m.contact_id), '"content":' || to_json(m.content),
-      '"sourceUrl":' || to_json(m.source_url), '"rawData":' || m.raw_data::text, '"createdAt":' || json_time(m.created_at)
-    ), '}')
-    from message as m where m.workspace_id = ws and m.id = record_id
+    select coalesce(json_agg(o.contact_id order by o.contact_id), '[]')
+    from conversation_contact as o where o.workspace_id = ws and o.conversation_id = conversation
   );
 end $$;
 

@@ -1,6 +1,10 @@
 import { writeFileSync } from 'node:fs'
-import { recordsSql } from './records-sql.ts'
+import { printHelp } from '../../runtime/print-help.ts'
+import { putSql, readSql } from './records-sql.ts'
 
-// `npm run records`: writes db/functions/records.sql from contract/records/.
-
-writeFileSync(new URL('../functions/records.sql', import.meta.url), recordsSql())
+printHelp(`usage: npm run records
+Writes db/functions/records-put.sql and records-read.sql from contract/records/.`)
+const write = (name: string, text: string): void =>
+  writeFileSync(new URL(`../functions/${name}`, import.meta.url), text)
+write('records-put.sql', putSql())
+write('records-read.sql', readSql())

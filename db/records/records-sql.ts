@@ -1,21 +1,61 @@
 import type { Column, RecordTable } from '../../contract/records/columns.ts'
 import { TABLES } from '../../contract/records/tables.ts'
 
-const WIDTH = 110
+const WIDTH = 130
 
-/** The text of db/functions/records.sql. */
-export const recordsSql = (): string =>
+const ALL: Readonly<Record<string, RecordTable>> = TABLES
+
+/** The text of db/functions/records-put.sql. */
+export const putSql = (): string =>
   [
-    HEAD,
-    ...Object.entries(TABLES as Readonly<Record<string, RecordTable>>).map(([name, table]) => putFunction(name, table)),
+    PUT_HEAD,
+    ...Object.entries(ALL).flatMap(([name, table]) => (table.onConflict === 'by hand' ? [] : putFunction(name, table))),
   ].join('')
 
-const HEAD = `-- Made by \`npm run records\` from contract/records/. Do not edit it.
+/** The text of db/functions/records-read.sql. */
+export const readSql = (): string =>
+  [
+    READ_HEAD,
+    ...Object.entries(ALL).flatMap(([name, table]) => (table.kind === undefined ? [] : jsonFunction(name, table))),
+  ].join('')
+
+const MADE = '-- Made by `npm run records` from contract/records/. Do not edit it.'
+
+const PUT_HEAD = `${MADE}
 --
 -- put_X writes rows of the table X, as a part of \`save\`, which has locked the workspaces of the rows.
 -- rows: an array of objects with the columns as members. change_position: 0 or less, counted from the
 -- last change position of the workspace in this save.
 `
+
+const READ_HEAD = `${MADE}
+--
+-- X_json gives a record as JSON text; null if it does not exist. Members without a value are left out.
+`
+
+const jsonFunction = (name: string, { kind, columns, joined = {} }: RecordTable): string => {
+  const members = Object.entries(columns).flatMap(([column, { read, type }]) =>
+    read === undefined ? [] : `'"${read}":' || ${jsonOf(`t.${column}`, type)}`,
+  )
+  const others = Object.entries(joined).map(([member, { sql }]) => `'"${member}":' || ${sql}(ws, record_id)`)
+  return `
+create or replace function ${kind}_json(ws uuid, record_id uuid) returns text
+  language plpgsql stable as $$
+begin
+  return (
+    select concat('{', concat_ws(',',
+${wrapped([...members, ...others])}
+    ), '}')
+    from ${name} as t where t.workspace_id = ws and t.id = record_id
+  );
+end $$;
+`
+}
+
+const jsonOf = (value: string, type: Column['type']): string => {
+  if (type === 'jsonb') return `${value}::text`
+  return type === 'timestamptz' ? `json_time(${value})` : `to_json(${value})`
+}
 
 const putFunction = (name: string, table: RecordTable): string => {
   const insert = `insert into ${name} as t (
@@ -96,6 +136,7 @@ const onConflict = (table: RecordTable): string => {
   on conflict (${['workspace_id', ...table.key].join(', ')})`
   switch (table.onConflict) {
     case 'fail':
+    case 'by hand':
       return ''
     case 'ignore':
       return `${key} do nothing`

@@ -2,7 +2,16 @@ import { type HashKey, keyedHash } from '../../contract/identity/keys.ts'
 import { IDEMPOTENCY_SECONDS } from '../../contract/limits.ts'
 import type { Idempotency, IdempotencyRecord, Operation } from '../../contract/submission.ts'
 import type { RedisClient } from '../redis/connect-redis.ts'
-import { compactId, groupKeys, groupOf, GROUPS, keysOfScript, MICROSECONDS_PER_MS, readCompactId, workspaceKeys } from '../keys.ts'
+import {
+  compactId,
+  groupKeys,
+  groupOf,
+  GROUPS,
+  keysOfScript,
+  MICROSECONDS_PER_MS,
+  readCompactId,
+  workspaceKeys,
+} from '../keys.ts'
 import { idBaseOf, letterOf, placeOf, submissionIdIn } from '../log/log-entry.ts'
 import { luaScript } from '../redis/lua-script.ts'
 

@@ -2,16 +2,17 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, describe, it } from 'node:test'
 import { TABLES } from '../../contract/records/tables.ts'
-import { recordsSql } from '../../db/records/records-sql.ts'
+import { putSql, readSql } from '../../db/records/records-sql.ts'
 import { freshSchema } from '../support/schema.ts'
 
 const { sql, drop } = await freshSchema()
 after(drop)
 
 describe('the description of records', () => {
-  it('gives the text of db/functions/records.sql: run `npm run records`', () => {
-    const text = readFileSync(new URL('../../db/functions/records.sql', import.meta.url), 'utf8')
-    assert.equal(text, recordsSql())
+  it('gives the generated files in db/functions: run `npm run records`', () => {
+    const text = (name: string): string => readFileSync(new URL(`../../db/functions/${name}`, import.meta.url), 'utf8')
+    assert.equal(text('records-put.sql'), putSql())
+    assert.equal(text('records-read.sql'), readSql())
   })
 
   it('has all columns of its tables, with their types and keys', async () => {

@@ -13,38 +13,21 @@
 //
 // An idle or leased log is taken again if another job has named its workspace meanwhile. Once a job
 // may not go on (`mayGoOn`), it wakes the remaining workspaces again.
-import type { Submission } from '../../contract/submission.ts'
-import type { RedisClient } from '../../queue/redis/connect-redis.ts'
-import { forgetWorkspace } from '../../queue/log/forget-workspace.ts'
-import type { TakeResult, TakeRequest } from '../../queue/log/log.ts'
-import type { Wake } from '../../queue/jobs/job-queues.ts'
+import type { TakeRequest } from '../../queue/log/log.ts'
 import { withoutCause } from '../../queue/jobs/open-worker.ts'
 import { describeFault, isUnavailable } from '../../runtime/fault.ts'
 import { untilAvailable } from '../when-available.ts'
-import { applyDeep, type AppliedStride, applyShared, type StrideDependencies, type TakenStride } from './apply-taken.ts'
+import { afterStride, type ApplyDependencies, giveToBacklog, type Job, passOn, putBack, take } from './apply-job.ts'
+import { applyDeep, type AppliedStride, applyShared, type TakenStride } from './apply-taken.ts'
 import { createInHand, type Hand, type InHand } from './in-hand.ts'
-import { createStaying, type LastTake, STAYING_LEASE_MS, type Staying } from './staying.ts'
-import type { StrideOutcome } from './stride-outcome.ts'
+import { createStaying, type LastTake, STAYING_LEASE_MS } from './staying.ts'
+import { isWhole } from './stride-outcome.ts'
 import { FULL_STRIDE } from './stride-size.ts'
 
 const BUDGET_MS = 250
 /** The workspaces of a worker that dies wait until its leases run out. */
 const LEASE_MS = 5_000
 const RENEW_EVERY_MS = 1_250
-
-type ApplyDependencies = StrideDependencies & {
-  redis: RedisClient
-  prefix: string
-  wake: Wake
-  /** The id of this worker, the holder of its leases. */
-  worker: string
-  /** How long applied entries stay in the logs. */
-  redoMs: () => number
-  /** Whether other jobs wait in the queue `backlog`, or an operator has paused this queue. */
-  mustBacklogYield: () => Promise<boolean>
-  now: () => number
-  stop: AbortSignal
-}
 
 type ApplyLogs = {
   /**
@@ -89,15 +72,6 @@ const renewLeases = ({ logs, worker }: ApplyDependencies, inHand: InHand): void 
   const ids = inHand.ids()
   // The next renewal makes up for a failed one.
   if (ids.length > 0) logs.renew(worker, ids, LEASE_MS).catch(() => {})
-}
-
-type Job = ApplyDependencies & {
-  hand: Hand
-  staying: Staying
-  /** Workspaces whose next submission failed, with the time of the next attempt. */
-  postponed: Map<string, number>
-  isDeep: boolean
-  until: number
 }
 
 /** Applies until nothing is left or the job may not go on. Returns the workspaces to wake again. */
@@ -159,28 +133,9 @@ const applyRound = async (job: Job, requests: readonly TakeRequest[]): Promise<T
   if (job.isDeep) return next
   const short = strides.filter(
     ({ submissions, bound }, at) =>
-      submissions.length < Math.min(most, bound) && isWhole(applied[at]!.outcome, submissions),
+      submissions.length < Math.min(most, bound) && isWhole(applied[at]!.outcome, { submissions }),
   )
   return stayWith(job, next, new Map(short.map((s) => [s.workspaceId, { found: s.submissions.length, takenAt }])))
-}
-
-const isWhole = (outcome: StrideOutcome, submissions: readonly Submission[]): boolean =>
-  outcome.end === 'applied' && outcome.position >= submissions.at(-1)!.number
-
-const take = (
-  job: Job,
-  requests: readonly TakeRequest[],
-  { most, leaseMs }: { most: number; leaseMs: number },
-): Promise<TakeResult[]> => {
-  for (const { workspaceId } of requests) job.hand.unmark(workspaceId)
-  return job.logs.take(requests, {
-    worker: job.worker,
-    leaseMs,
-    submissions: most,
-    bytes: Math.ceil(FULL_STRIDE.bytes / requests.length),
-    takesDeep: job.isDeep,
-    redoMs: job.redoMs(),
-  })
 }
 
 /**
@@ -204,61 +159,4 @@ const stayWith = async (
     else if (outcome !== 'leased') job.staying.stay(workspaceId, short.get(workspaceId)!)
   }
   return next
-}
-
-/** The next request for a workspace; none if the job gives the workspace back. */
-const afterStride = async (job: Job, { workspaceId, outcome, bound }: AppliedStride): Promise<TakeRequest[]> => {
-  switch (outcome.end) {
-    case 'applied':
-      job.postponed.delete(workspaceId)
-      return [{ workspaceId, applied: outcome.position, bound }]
-    case 'behind':
-      // A standby was promoted that lacks the last commits. The log still has their submissions.
-      return [{ workspaceId, rewindTo: outcome.position }]
-    case 'deleted':
-      await forgetWorkspace(job.redis, job.prefix, workspaceId)
-      job.hand.drop(workspaceId)
-      return []
-    case 'backlog':
-      await giveToBacklog(job, workspaceId)
-      return []
-    case 'postponed':
-      await postpone(job, { workspaceId, applied: outcome.position, bound }, outcome.ms)
-      return []
-  }
-}
-
-const giveToBacklog = async (job: Job, workspaceId: string): Promise<void> => {
-  await job.logs.release(job.worker, [workspaceId])
-  passOn(job, workspaceId)
-}
-
-/** Wakes a workspace through the queue `backlog`, and gives it back. */
-const passOn = ({ wake, hand }: Job, workspaceId: string): void => {
-  hand.drop(workspaceId)
-  void wake.wake(workspaceId, { submissions: 0, isDeep: true })
-}
-
-const postpone = async (job: Job, request: TakeRequest, ms: number): Promise<void> => {
-  const { workspaceId } = request
-  job.postponed.set(workspaceId, job.now() + ms)
-  // The timer wakes the workspace, so the result of `putBack` is not needed.
-  await putBack(job, [request])
-  job.hand.drop(workspaceId)
-  setTimeout(() => void job.wake.wake(workspaceId, { submissions: 0, isDeep: true }), ms)
-}
-
-/**
- * Notes the positions and releases the leases. Passes on a log that has become deep. Returns the
- * other workspaces to wake: their logs have submissions left, or a job has named them meanwhile.
- */
-const putBack = async (job: Job, requests: readonly TakeRequest[]): Promise<string[]> => {
-  if (requests.length === 0) return []
-  const left: string[] = []
-  for (const [at, { outcome }] of (await take(job, requests, { most: 0, leaseMs: 0 })).entries()) {
-    const { workspaceId } = requests[at]!
-    if (outcome === 'deep') passOn(job, workspaceId)
-    else if (outcome === 'taken' || !job.hand.giveBack(workspaceId)) left.push(workspaceId)
-  }
-  return left
 }

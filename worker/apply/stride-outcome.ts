@@ -44,3 +44,6 @@ export const joinOutcomes = (first: Done, second: StrideOutcome): StrideOutcome 
   decided: [...first.decided, ...second.decided],
   dead: new Map([...first.dead, ...second.dead]),
 })
+
+export const isWhole = (outcome: StrideOutcome, { submissions }: Pick<Stride, 'submissions'>): boolean =>
+  outcome.end === 'applied' && outcome.position >= submissions.at(-1)!.number

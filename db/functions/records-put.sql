@@ -12,8 +12,8 @@ declare
 begin
   with saved as (
   insert into account as t (
-    workspace_id, id, domain, name, contract_value, source_created_at, source_updated_at, properties,
-    first_number, number, newest_number, change_position)
+    workspace_id, id, domain, name, contract_value, source_created_at, source_updated_at, properties, first_number, number,
+    newest_number, change_position)
   select
     g.workspace_id, r.id, case when x.given ? 'domain' then r.domain else h.domain end,
     case when x.given ? 'name' then r.name else h.name end,
@@ -53,8 +53,8 @@ declare
 begin
   with saved as (
   insert into contact as t (
-    workspace_id, id, email, account_id, name, contract_value, source_created_at, source_updated_at,
-    properties, first_number, number, newest_number, change_position)
+    workspace_id, id, email, account_id, name, contract_value, source_created_at, source_updated_at, properties, first_number,
+    number, newest_number, change_position)
   select
     g.workspace_id, r.id, case when x.given ? 'email' then r.email else h.email end,
     case when x.given ? 'account_id' then r.account_id else h.account_id end,
@@ -68,20 +68,19 @@ begin
   from workspace_progress as g
   cross join jsonb_array_elements(rows) as x (given)
   cross join lateral jsonb_to_record(x.given) as r (
-    workspace_id uuid, id uuid, email text, account_id uuid, name text, contract_value numeric,
-    source_created_at timestamptz, source_updated_at timestamptz, properties jsonb, first_number bigint,
-    number bigint, newest_number bigint, change_position bigint, has_all_properties boolean)
+    workspace_id uuid, id uuid, email text, account_id uuid, name text, contract_value numeric, source_created_at timestamptz,
+    source_updated_at timestamptz, properties jsonb, first_number bigint, number bigint, newest_number bigint,
+    change_position bigint, has_all_properties boolean)
   left join lateral (
     select * from contact as c
     where c.workspace_id = g.workspace_id and c.workspace_id = any (workspaces) and c.id = r.id limit 1
   ) as h on true
   where g.workspace_id = any (workspaces) and r.workspace_id = g.workspace_id
   on conflict (workspace_id, id) do update set
-    email = excluded.email, account_id = excluded.account_id, name = excluded.name,
-    contract_value = excluded.contract_value, source_created_at = excluded.source_created_at,
-    source_updated_at = excluded.source_updated_at, properties = excluded.properties,
-    first_number = excluded.first_number, number = excluded.number, newest_number = excluded.newest_number,
-    change_position = excluded.change_position
+    email = excluded.email, account_id = excluded.account_id, name = excluded.name, contract_value = excluded.contract_value,
+    source_created_at = excluded.source_created_at, source_updated_at = excluded.source_updated_at,
+    properties = excluded.properties, first_number = excluded.first_number, number = excluded.number,
+    newest_number = excluded.newest_number, change_position = excluded.change_position
   returning t.id, has_too_many_keys(t.properties) as is_over
   )
   select array_agg(id) filter (where is_over) into over from saved;
@@ -105,27 +104,25 @@ create or replace function put_feedback(workspaces uuid[], rows jsonb) returns v
   language plpgsql as $$
 begin
   insert into feedback as t (
-    workspace_id, id, description, contact_id, project_id, rating, source_id, source_data, title,
-    is_transcript, tags, tags_generated, source, account_id, source_created_at, number, newest_number,
-    first_number, tagger_version, change_position)
+    workspace_id, id, description, contact_id, project_id, rating, source_id, source_data, title, is_transcript, tags,
+    tags_generated, source, account_id, source_created_at, number, newest_number, first_number, tagger_version, change_position)
   select
-    g.workspace_id, r.id, r.description, r.contact_id, r.project_id, r.rating, r.source_id, r.source_data,
-    r.title, r.is_transcript, r.tags, r.tags_generated, r.source, r.account_id, r.source_created_at, r.number,
-    r.newest_number, r.first_number, r.tagger_version, g.saved_position + r.change_position
+    g.workspace_id, r.id, r.description, r.contact_id, r.project_id, r.rating, r.source_id, r.source_data, r.title,
+    r.is_transcript, r.tags, r.tags_generated, r.source, r.account_id, r.source_created_at, r.number, r.newest_number,
+    r.first_number, r.tagger_version, g.saved_position + r.change_position
   from workspace_progress as g
   cross join jsonb_to_recordset(rows) as r (
-    workspace_id uuid, id uuid, description text, contact_id uuid, project_id uuid, rating double precision,
-    source_id text, source_data jsonb, title text, is_transcript boolean, tags text[], tags_generated boolean,
-    source text, account_id uuid, source_created_at timestamptz, number bigint, newest_number bigint,
-    first_number bigint, tagger_version integer, change_position bigint)
+    workspace_id uuid, id uuid, description text, contact_id uuid, project_id uuid, rating double precision, source_id text,
+    source_data jsonb, title text, is_transcript boolean, tags text[], tags_generated boolean, source text, account_id uuid,
+    source_created_at timestamptz, number bigint, newest_number bigint, first_number bigint, tagger_version integer,
+    change_position bigint)
   where g.workspace_id = any (workspaces) and r.workspace_id = g.workspace_id
   on conflict (workspace_id, id) do update set
     description = excluded.description, contact_id = excluded.contact_id, project_id = excluded.project_id,
-    rating = excluded.rating, source_id = excluded.source_id, source_data = excluded.source_data,
-    title = excluded.title, is_transcript = excluded.is_transcript, tags = excluded.tags,
-    tags_generated = excluded.tags_generated, source = excluded.source, account_id = excluded.account_id,
-    source_created_at = excluded.source_created_at, number = excluded.number,
-    newest_number = excluded.newest_number, tagger_version = excluded.tagger_version,
+    rating = excluded.rating, source_id = excluded.source_id, source_data = excluded.source_data, title = excluded.title,
+    is_transcript = excluded.is_transcript, tags = excluded.tags, tags_generated = excluded.tags_generated,
+    source = excluded.source, account_id = excluded.account_id, source_created_at = excluded.source_created_at,
+    number = excluded.number, newest_number = excluded.newest_number, tagger_version = excluded.tagger_version,
     change_position = excluded.change_position;
 end $$;
 
@@ -133,47 +130,44 @@ create or replace function put_conversation(workspaces uuid[], rows jsonb) retur
   language plpgsql as $$
 begin
   insert into conversation as t (
-    workspace_id, id, title, source, external_id, rating, properties, created_at, updated_at, latest_version,
-    number, newest_number, tagger_version, change_position)
+    workspace_id, id, title, source, external_id, rating, properties, created_at, updated_at, latest_version, number,
+    newest_number, tagger_version, change_position)
   select
-    g.workspace_id, r.id, r.title, r.source, r.external_id, r.rating, r.properties, r.created_at,
-    r.updated_at, r.latest_version, r.number, r.newest_number, r.tagger_version,
-    g.saved_position + r.change_position
+    g.workspace_id, r.id, r.title, r.source, r.external_id, r.rating, r.properties, r.created_at, r.updated_at, r.latest_version,
+    r.number, r.newest_number, r.tagger_version, g.saved_position + r.change_position
   from workspace_progress as g
   cross join jsonb_to_recordset(rows) as r (
-    workspace_id uuid, id uuid, title text, source text, external_id text, rating double precision,
-    properties jsonb, created_at timestamptz, updated_at timestamptz, latest_version timestamptz,
-    number bigint, newest_number bigint, tagger_version integer, change_position bigint)
+    workspace_id uuid, id uuid, title text, source text, external_id text, rating double precision, properties jsonb,
+    created_at timestamptz, updated_at timestamptz, latest_version timestamptz, number bigint, newest_number bigint,
+    tagger_version integer, change_position bigint)
   where g.workspace_id = any (workspaces) and r.workspace_id = g.workspace_id
   on conflict (workspace_id, id) do update set
-    title = excluded.title, source = excluded.source, external_id = excluded.external_id,
-    rating = excluded.rating, properties = excluded.properties, created_at = excluded.created_at,
-    updated_at = excluded.updated_at, latest_version = greatest(t.latest_version, excluded.latest_version),
-    number = excluded.number, newest_number = excluded.newest_number,
-    tagger_version = excluded.tagger_version, change_position = excluded.change_position;
+    title = excluded.title, source = excluded.source, external_id = excluded.external_id, rating = excluded.rating,
+    properties = excluded.properties, created_at = excluded.created_at, updated_at = excluded.updated_at,
+    latest_version = greatest(t.latest_version, excluded.latest_version), number = excluded.number,
+    newest_number = excluded.newest_number, tagger_version = excluded.tagger_version, change_position = excluded.change_position;
 end $$;
 
 create or replace function put_message(workspaces uuid[], rows jsonb) returns void
   language plpgsql as $$
 begin
   insert into message as t (
-    workspace_id, id, conversation_id, external_id, incoming, contact_id, content, source_url, raw_data,
-    created_at, version, number, newest_number, change_position)
+    workspace_id, id, conversation_id, external_id, incoming, contact_id, content, source_url, raw_data, created_at, version,
+    number, newest_number, change_position)
   select
-    g.workspace_id, r.id, r.conversation_id, r.external_id, r.incoming, r.contact_id, r.content, r.source_url,
-    r.raw_data, r.created_at, r.version, r.number, r.newest_number, g.saved_position + r.change_position
+    g.workspace_id, r.id, r.conversation_id, r.external_id, r.incoming, r.contact_id, r.content, r.source_url, r.raw_data,
+    r.created_at, r.version, r.number, r.newest_number, g.saved_position + r.change_position
   from workspace_progress as g
   cross join jsonb_to_recordset(rows) as r (
-    workspace_id uuid, id uuid, conversation_id uuid, external_id text, incoming boolean, contact_id uuid,
-    content text, source_url text, raw_data jsonb, created_at timestamptz, version timestamptz, number bigint,
-    newest_number bigint, change_position bigint)
+    workspace_id uuid, id uuid, conversation_id uuid, external_id text, incoming boolean, contact_id uuid, content text,
+    source_url text, raw_data jsonb, created_at timestamptz, version timestamptz, number bigint, newest_number bigint,
+    change_position bigint)
   where g.workspace_id = any (workspaces) and r.workspace_id = g.workspace_id
   on conflict (workspace_id, id) do update set
-    conversation_id = excluded.conversation_id, external_id = excluded.external_id,
-    incoming = excluded.incoming, contact_id = excluded.contact_id, content = excluded.content,
-    source_url = excluded.source_url, raw_data = excluded.raw_data, created_at = excluded.created_at,
-    version = excluded.version, number = excluded.number, newest_number = excluded.newest_number,
-    change_position = excluded.change_position;
+    conversation_id = excluded.conversation_id, external_id = excluded.external_id, incoming = excluded.incoming,
+    contact_id = excluded.contact_id, content = excluded.content, source_url = excluded.source_url, raw_data = excluded.raw_data,
+    created_at = excluded.created_at, version = excluded.version, number = excluded.number,
+    newest_number = excluded.newest_number, change_position = excluded.change_position;
 end $$;
 
 create or replace function put_account_alias(workspaces uuid[], rows jsonb) returns void

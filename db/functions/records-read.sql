@@ -1,0 +1,99 @@
+-- Made by `npm run records` from contract/records/. Do not edit it.
+--
+-- X_json gives a record as JSON text; null if it does not exist. Members without a value are left out.
+
+create or replace function account_json(ws uuid, record_id uuid) returns text
+  language plpgsql stable as $$
+begin
+  return (
+    select concat('{', concat_ws(',',
+    '"id":' || to_json(t.id), '"domain":' || to_json(t.domain), '"name":' || to_json(t.name),
+    '"contractValue":' || to_json(t.contract_value), '"sourceCreatedAt":' || json_time(t.source_created_at),
+    '"sourceUpdatedAt":' || json_time(t.source_updated_at), '"properties":' || t.properties::text,
+    '"createdAt":' || json_time(t.created_at), '"updatedAt":' || json_time(t.updated_at),
+    '"externalIds":' || external_ids_of_account(ws, record_id)
+    ), '}')
+    from account as t where t.workspace_id = ws and t.id = record_id
+  );
+end $$;
+
+create or replace function customer_json(ws uuid, record_id uuid) returns text
+  language plpgsql stable as $$
+begin
+  return (
+    select concat('{', concat_ws(',',
+    '"id":' || to_json(t.id), '"email":' || to_json(t.email), '"accountId":' || to_json(t.account_id),
+    '"name":' || to_json(t.name), '"contractValue":' || to_json(t.contract_value),
+    '"sourceCreatedAt":' || json_time(t.source_created_at), '"sourceUpdatedAt":' || json_time(t.source_updated_at),
+    '"properties":' || t.properties::text, '"createdAt":' || json_time(t.created_at), '"updatedAt":' || json_time(t.updated_at),
+    '"externalIds":' || external_ids_of_contact(ws, record_id)
+    ), '}')
+    from contact as t where t.workspace_id = ws and t.id = record_id
+  );
+end $$;
+
+create or replace function project_json(ws uuid, record_id uuid) returns text
+  language plpgsql stable as $$
+begin
+  return (
+    select concat('{', concat_ws(',',
+    '"id":' || to_json(t.id), '"name":' || to_json(t.name), '"description":' || to_json(t.description),
+    '"createdAt":' || json_time(t.created_at)
+    ), '}')
+    from project as t where t.workspace_id = ws and t.id = record_id
+  );
+end $$;
+
+create or replace function feedback_json(ws uuid, record_id uuid) returns text
+  language plpgsql stable as $$
+begin
+  return (
+    select concat('{', concat_ws(',',
+    '"id":' || to_json(t.id), '"description":' || to_json(t.description), '"customerId":' || to_json(t.contact_id),
+    '"projectId":' || to_json(t.project_id), '"rating":' || to_json(t.rating), '"sourceId":' || to_json(t.source_id),
+    '"sourceData":' || t.source_data::text, '"title":' || to_json(t.title), '"isTranscript":' || to_json(t.is_transcript),
+    '"tags":' || to_json(t.tags), '"tagsGenerated":' || to_json(t.tags_generated), '"source":' || to_json(t.source),
+    '"accountId":' || to_json(t.account_id), '"createdAt":' || json_time(t.created_at),
+    '"acceptedAt":' || json_time(t.accepted_at), '"updatedAt":' || json_time(t.updated_at)
+    ), '}')
+    from feedback as t where t.workspace_id = ws and t.id = record_id
+  );
+end $$;
+
+create or replace function feedback_category_json(ws uuid, record_id uuid) returns text
+  language plpgsql stable as $$
+begin
+  return (
+    select concat('{', concat_ws(',',
+    '"id":' || to_json(t.id), '"title":' || to_json(t.title)
+    ), '}')
+    from feedback_category as t where t.workspace_id = ws and t.id = record_id
+  );
+end $$;
+
+create or replace function conversation_json(ws uuid, record_id uuid) returns text
+  language plpgsql stable as $$
+begin
+  return (
+    select concat('{', concat_ws(',',
+    '"id":' || to_json(t.id), '"title":' || to_json(t.title), '"source":' || to_json(t.source),
+    '"externalId":' || to_json(t.external_id), '"rating":' || to_json(t.rating), '"tags":' || to_json(t.tags),
+    '"properties":' || t.properties::text, '"createdAt":' || json_time(t.created_at), '"updatedAt":' || json_time(t.updated_at),
+    '"customerIds":' || customer_ids_of(ws, record_id)
+    ), '}')
+    from conversation as t where t.workspace_id = ws and t.id = record_id
+  );
+end $$;
+
+create or replace function message_json(ws uuid, record_id uuid) returns text
+  language plpgsql stable as $$
+begin
+  return (
+    select concat('{', concat_ws(',',
+    '"id":' || to_json(t.id), '"conversationId":' || to_json(t.conversation_id), '"externalId":' || to_json(t.external_id),
+    '"incoming":' || to_json(t.incoming), '"customerId":' || to_json(t.contact_id), '"content":' || to_json(t.content),
+    '"sourceUrl":' || to_json(t.source_url), '"rawData":' || t.raw_data::text, '"createdAt":' || json_time(t.created_at)
+    ), '}')
+    from message as t where t.workspace_id = ws and t.id = record_id
+  );
+end $$;
