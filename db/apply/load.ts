@@ -4,7 +4,7 @@ import type { Sql } from '../connection/postgres.ts'
 /** `ofAnySize`: metadata of contacts and accounts by own id comes in any size. */
 export type LoadRequest = { workspaceId: string; keys: WantedKeys; ofAnySize: boolean }
 
-type KeyRow = { workspace_id: string; key: string } & Need
+type KeyRow = { workspace_id: string; key: string; ofAnySize?: true } & Need
 type Progress = { position: number; hasMoves: boolean; isRemoving: boolean; hadPurges: boolean }
 type LoadedRow = {
   workspaceId: string
@@ -19,7 +19,7 @@ const QUERY_SEVERAL = `${COLUMNS} from load_several($1::uuid[], $2::jsonb)`
 /** Loads the stored data of keys, for each workspace in order. */
 export const load = async (sql: Sql, requests: readonly LoadRequest[]): Promise<StoredState[]> => {
   const workspaceIds = requests.map(({ workspaceId }) => workspaceId)
-  const keys = sql.json(keysByKind(requests) as never)
+  const keys = sql.json(keysByKind(requests))
   const [query, named] = requests.length === 1 ? [QUERY, workspaceIds[0]!] : [QUERY_SEVERAL, workspaceIds]
   const rows = await sql.unsafe<LoadedRow[]>(query, [named, keys], { prepare: true })
   const states = new Map(workspaceIds.map((id) => [id, { ...DELETED, rows: [] as StoredRow[] }]))
@@ -40,8 +40,10 @@ const keysByKind = (requests: readonly LoadRequest[]): Partial<Record<KeyKind, K
     for (const [kind, wanted] of Object.entries(keys) as [KeyKind, ReadonlyMap<string, Need>][]) {
       if (wanted.size === 0) continue
       const own = (rows[kind] ??= [])
-      for (const [key, need] of wanted)
-        own.push({ workspace_id: workspaceId, key, ...need, ...(ofAnySize && { ofAnySize }) })
+      for (const [key, need] of wanted) {
+        const row: KeyRow = { workspace_id: workspaceId, key }
+        own.push(Object.assign(row, need, ofAnySize ? { ofAnySize } : undefined))
+      }
     }
   }
   return rows

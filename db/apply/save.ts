@@ -82,18 +82,19 @@ export const save = async (sql: Sql, requests: readonly SaveRequest[]): Promise<
 const rowsByTable = (requests: readonly SaveRequest[]): Record<string, object[]> => {
   const rows: Record<string, object[]> = {}
   for (const { workspaceId: workspace_id, changes } of requests) {
-    let change_position = 1
-    for (const table of FEED_TABLES) change_position -= changes[table].length
+    let position = 1
+    for (const table of FEED_TABLES) position -= changes[table].length
+    // The rows belong to this save, so they need no copies.
     for (const table of FEED_TABLES)
-      for (const row of changes[table])
-        (rows[table] ??= []).push({ workspace_id, change_position: change_position++, ...row })
-    for (const [table, own] of Object.entries(changes))
-      if (!IN_FEED.has(table)) for (const row of own) (rows[table] ??= []).push({ workspace_id, ...row })
+      for (const row of changes[table]) Object.assign(row, { change_position: position++ })
+    for (const [table, own] of Object.entries(changes)) {
+      if (own.length === 0) continue
+      for (const row of own) Object.assign(row, { workspace_id })
+      rows[table] = rows[table] === undefined ? own : [...rows[table], ...own]
+    }
   }
   return rows
 }
-
-const IN_FEED: ReadonlySet<string> = new Set(FEED_TABLES)
 
 const isTooMany = (error: unknown): error is { code: string; detail: string } =>
   typeof error === 'object' && error !== null && 'code' in error && error.code === TOO_MANY && 'detail' in error

@@ -4,8 +4,9 @@
 -- asks for it. Each workspace also has a row of kind `progress`, unless it is deleted.
 --
 -- The functions that load_several calls plan under its settings. README.md says why each look-up is a
--- lateral join. `workspace_id = any (workspaces)` in each look-up lets a sharded Postgres find the
--- node of one workspace.
+-- lateral join. sole: the workspace of a call for one; null in a call for several. Its comparison in
+-- each look-up lets a sharded Postgres find the node of the workspace. With several workspaces, each
+-- look-up would sort them.
 create or replace function load_several(workspaces uuid[], keys jsonb) returns table (workspace_id uuid, found json, profile json)
   language plpgsql stable
   set enable_seqscan = off
@@ -16,19 +17,21 @@ create or replace function load_several(workspaces uuid[], keys jsonb) returns t
   set from_collapse_limit = 1
   set plan_cache_mode = force_generic_plan
 as $$
+declare
+  sole uuid[] := case when cardinality(workspaces) = 1 then workspaces end;
 begin
   -- The functions are stable, so the position and the rows come from one snapshot. With several
   -- snapshots, rows newer than the position would be harmless, but older rows would not: so the
   -- position comes first.
-  return query select * from load_progress(workspaces);
+  return query select * from load_progress(workspaces, sole);
   if keys ?| array['contactExternalId', 'email', 'contact'] then
-    return query select * from load_contacts(workspaces, keys);
+    return query select * from load_contacts(sole, keys);
   end if;
   if keys ?| array['accountExternalId', 'account', 'domain', 'accountName'] then
-    return query select * from load_accounts(workspaces, keys);
+    return query select * from load_accounts(sole, keys);
   end if;
   if keys ?| array['project', 'feedback', 'conversation', 'message', 'epoch', 'receipt'] then
-    return query select * from load_records(workspaces, keys);
+    return query select * from load_records(sole, keys);
   end if;
 end $$;
 
@@ -41,7 +44,7 @@ begin
   return query select * from load_several(array[ws], keys);
 end $$;
 
-create or replace function load_progress(workspaces uuid[]) returns table (workspace_id uuid, found json, profile json)
+create or replace function load_progress(workspaces uuid[], sole uuid[]) returns table (workspace_id uuid, found json, profile json)
   language plpgsql stable as $$
 #variable_conflict use_column
 begin
@@ -49,10 +52,10 @@ begin
     select p.workspace_id, json_build_object(
       'kind', 'progress', 'position', p.applied_number, 'hadPurges', p.purges > 0,
       'hasMoves', exists (
-        select from pending_move as m where m.workspace_id = p.workspace_id and m.workspace_id = any (workspaces)),
+        select from pending_move as m where m.workspace_id = p.workspace_id and (sole is null or m.workspace_id = any (sole))),
       'isRemoving', exists (
         select from purge as r
-        where r.workspace_id = p.workspace_id and r.workspace_id = any (workspaces) and not r.records_removed)
+        where r.workspace_id = p.workspace_id and (sole is null or r.workspace_id = any (sole)) and not r.records_removed)
     ), null::json
     from workspace_progress as p where p.workspace_id = any (workspaces);
 end $$;
@@ -70,7 +73,7 @@ create or replace function asked_properties(properties jsonb, is_asked boolean, 
   select case when is_asked and (of_any_size or pg_column_size(properties) <= 65536) then properties end
 $$;
 
-create or replace function load_contacts(workspaces uuid[], keys jsonb) returns table (workspace_id uuid, found json, profile json)
+create or replace function load_contacts(sole uuid[], keys jsonb) returns table (workspace_id uuid, found json, profile json)
   language plpgsql stable as $$
 #variable_conflict use_column
 begin
@@ -89,7 +92,7 @@ begin
       from jsonb_to_recordset(keys -> 'contactExternalId') as k (workspace_id uuid, key uuid, profile boolean)
       cross join lateral (
         select x.contact_id, x.source, x.number from contact_external_id as x
-        where x.workspace_id = k.workspace_id and x.workspace_id = any (workspaces) and x.key_id = k.key offset 0
+        where x.workspace_id = k.workspace_id and (sole is null or x.workspace_id = any (sole)) and x.key_id = k.key offset 0
       ) as e
       union all
       select k.workspace_id, e.contact_id, true, coalesce(k.metadata, false) or (coalesce(k.absorbs, false) and not e.claimed), false,
@@ -97,7 +100,7 @@ begin
       from jsonb_to_recordset(keys -> 'email') as k (workspace_id uuid, key text, metadata boolean, absorbs boolean)
       cross join lateral (
         select x.contact_id, x.claimed, x.number from contact_email as x
-        where x.workspace_id = k.workspace_id and x.workspace_id = any (workspaces) and x.email = k.key and x.number > 0
+        where x.workspace_id = k.workspace_id and (sole is null or x.workspace_id = any (sole)) and x.email = k.key and x.number > 0
         order by x.number desc limit 1
       ) as e
       union all
@@ -106,19 +109,19 @@ begin
       from jsonb_to_recordset(keys -> 'contact') as k (workspace_id uuid, key uuid, metadata boolean, "ofAnySize" boolean)
       left join lateral (
         select x.contact_id from contact_alias as x
-        where x.workspace_id = k.workspace_id and x.workspace_id = any (workspaces) and x.id = k.key limit 1
+        where x.workspace_id = k.workspace_id and (sole is null or x.workspace_id = any (sole)) and x.id = k.key limit 1
       ) as a on true
     ) as n
     left join lateral (
       select * from contact as x
-      where n.has_profile and x.workspace_id = n.workspace_id and x.workspace_id = any (workspaces) and x.id = n.contact_id limit 1
+      where n.has_profile and x.workspace_id = n.workspace_id and (sole is null or x.workspace_id = any (sole)) and x.id = n.contact_id limit 1
     ) as c on true
     where c.id is not null or not n.has_profile;
 end $$;
 
 -- A linked name has the account and the claim of its domain. An identify never absorbs that account
 -- by the name.
-create or replace function load_accounts(workspaces uuid[], keys jsonb) returns table (workspace_id uuid, found json, profile json)
+create or replace function load_accounts(sole uuid[], keys jsonb) returns table (workspace_id uuid, found json, profile json)
   language plpgsql stable as $$
 #variable_conflict use_column
 begin
@@ -136,7 +139,7 @@ begin
       from jsonb_to_recordset(keys -> 'accountExternalId') as k (workspace_id uuid, key uuid, profile boolean)
       cross join lateral (
         select x.account_id from account_external_id as x
-        where x.workspace_id = k.workspace_id and x.workspace_id = any (workspaces) and x.key_id = k.key limit 1
+        where x.workspace_id = k.workspace_id and (sole is null or x.workspace_id = any (sole)) and x.key_id = k.key limit 1
       ) as e
       union all
       select k.workspace_id, coalesce(a.account_id, k.key), true, coalesce(k.metadata, false), coalesce(k."ofAnySize", false),
@@ -144,7 +147,7 @@ begin
       from jsonb_to_recordset(keys -> 'account') as k (workspace_id uuid, key uuid, metadata boolean, "ofAnySize" boolean)
       left join lateral (
         select x.account_id from account_alias as x
-        where x.workspace_id = k.workspace_id and x.workspace_id = any (workspaces) and x.id = k.key limit 1
+        where x.workspace_id = k.workspace_id and (sole is null or x.workspace_id = any (sole)) and x.id = k.key limit 1
       ) as a on true
       union all
       select k.workspace_id, d.account_id, true, coalesce(k.metadata, false) or (coalesce(k.absorbs, false) and not d.claimed), false,
@@ -152,7 +155,7 @@ begin
       from jsonb_to_recordset(keys -> 'domain') as k (workspace_id uuid, key text, metadata boolean, absorbs boolean)
       cross join lateral (
         select x.account_id, x.claimed from account_domain as x
-        where x.workspace_id = k.workspace_id and x.workspace_id = any (workspaces) and x.domain = k.key limit 1
+        where x.workspace_id = k.workspace_id and (sole is null or x.workspace_id = any (sole)) and x.domain = k.key limit 1
       ) as d
       union all
       select k.workspace_id, m.account_id, true,
@@ -164,19 +167,19 @@ begin
         from account_name as x
         left join lateral (
           select y.account_id, y.claimed from account_domain as y
-          where y.workspace_id = x.workspace_id and y.workspace_id = any (workspaces) and y.domain = x.domain limit 1
+          where y.workspace_id = x.workspace_id and (sole is null or y.workspace_id = any (sole)) and y.domain = x.domain limit 1
         ) as d on true
-        where x.workspace_id = k.workspace_id and x.workspace_id = any (workspaces) and x.name = k.key limit 1
+        where x.workspace_id = k.workspace_id and (sole is null or x.workspace_id = any (sole)) and x.name = k.key limit 1
       ) as m
     ) as n
     left join lateral (
       select * from account as x
-      where n.has_profile and x.workspace_id = n.workspace_id and x.workspace_id = any (workspaces) and x.id = n.account_id limit 1
+      where n.has_profile and x.workspace_id = n.workspace_id and (sole is null or x.workspace_id = any (sole)) and x.id = n.account_id limit 1
     ) as c on true
     where c.id is not null or not n.has_profile;
 end $$;
 
-create or replace function load_records(workspaces uuid[], keys jsonb) returns table (workspace_id uuid, found json, profile json)
+create or replace function load_records(sole uuid[], keys jsonb) returns table (workspace_id uuid, found json, profile json)
   language plpgsql stable as $$
 #variable_conflict use_column
 begin
@@ -187,14 +190,14 @@ begin
       from jsonb_to_recordset(keys -> 'project') as k (workspace_id uuid, key uuid)
       cross join lateral (
         select from project as x
-        where x.workspace_id = k.workspace_id and x.workspace_id = any (workspaces) and x.id = k.key limit 1
+        where x.workspace_id = k.workspace_id and (sole is null or x.workspace_id = any (sole)) and x.id = k.key limit 1
       ) as r
       union all
       select k.workspace_id, json_build_object('kind', 'feedback', 'key', k.key, 'number', r.newest)
       from jsonb_to_recordset(keys -> 'feedback') as k (workspace_id uuid, key uuid)
       cross join lateral (
         select coalesce(x.newest_number, x.number) as newest from feedback as x
-        where x.workspace_id = k.workspace_id and x.workspace_id = any (workspaces) and x.id = k.key limit 1
+        where x.workspace_id = k.workspace_id and (sole is null or x.workspace_id = any (sole)) and x.id = k.key limit 1
       ) as r
       union all
       select k.workspace_id, json_strip_nulls(json_build_object(
@@ -202,7 +205,7 @@ begin
       from jsonb_to_recordset(keys -> 'conversation') as k (workspace_id uuid, key uuid)
       cross join lateral (
         select coalesce(x.newest_number, x.number) as newest, x.latest_version from conversation as x
-        where x.workspace_id = k.workspace_id and x.workspace_id = any (workspaces) and x.id = k.key limit 1
+        where x.workspace_id = k.workspace_id and (sole is null or x.workspace_id = any (sole)) and x.id = k.key limit 1
       ) as r
       union all
       select k.workspace_id, json_strip_nulls(json_build_object(
@@ -210,14 +213,14 @@ begin
       from jsonb_to_recordset(keys -> 'message') as k (workspace_id uuid, key uuid)
       cross join lateral (
         select coalesce(x.newest_number, x.number) as newest, x.version from message as x
-        where x.workspace_id = k.workspace_id and x.workspace_id = any (workspaces) and x.id = k.key limit 1
+        where x.workspace_id = k.workspace_id and (sole is null or x.workspace_id = any (sole)) and x.id = k.key limit 1
       ) as r
       union all
       select k.workspace_id, json_build_object('kind', 'epoch', 'key', k.key, 'epoch', r.epoch)
       from jsonb_to_recordset(keys -> 'epoch') as k (workspace_id uuid, key uuid)
       cross join lateral (
         select x.epoch from purged_key as x
-        where x.workspace_id = k.workspace_id and x.workspace_id = any (workspaces) and x.key_id = k.key limit 1
+        where x.workspace_id = k.workspace_id and (sole is null or x.workspace_id = any (sole)) and x.key_id = k.key limit 1
       ) as r
       union all
       -- A purge sets the receipt of a queued replay back to dead, and then the replay is not applied.
@@ -225,7 +228,7 @@ begin
       from jsonb_to_recordset(keys -> 'receipt') as k (workspace_id uuid, key uuid)
       cross join lateral (
         select x.state from submission as x
-        where x.workspace_id = k.workspace_id and x.workspace_id = any (workspaces) and x.id = k.key limit 1
+        where x.workspace_id = k.workspace_id and (sole is null or x.workspace_id = any (sole)) and x.id = k.key limit 1
       ) as r
     ) as n;
 end $$;

@@ -1,11 +1,11 @@
 -- Made by `npm run records` from contract/records/. Do not edit it.
 --
 -- put_X writes rows of the table X, as a part of `save`, which has locked the workspaces of the rows.
--- rows: an array of objects with the columns as members. change_position: 0 or less, counted from the
--- last change position of the workspace in this save.
+-- sole: as in load.sql. rows: an array of objects with the columns as members. change_position: 0 or
+-- less, counted from the last change position of the workspace in this save.
 
 -- Returns the ids of rows with too many metadata keys.
-create or replace function put_account(workspaces uuid[], rows jsonb) returns uuid[]
+create or replace function put_account(sole uuid[], rows jsonb) returns uuid[]
   language plpgsql as $$
 declare
   over uuid[];
@@ -23,17 +23,17 @@ begin
     case when r.has_all_properties then r.properties else coalesce(h.properties || r.properties, h.properties, r.properties, '{}') end,
     least(h.first_number, r.first_number), greatest(h.number, r.number),
     newest_number(h.number, h.newest_number, r.number, r.newest_number), g.saved_position + r.change_position
-  from workspace_progress as g
-  cross join jsonb_array_elements(rows) as x (given)
+  from jsonb_array_elements(rows) as x (given)
   cross join lateral jsonb_to_record(x.given) as r (
     workspace_id uuid, id uuid, domain text, name text, contract_value numeric, source_created_at timestamptz,
     source_updated_at timestamptz, properties jsonb, first_number bigint, number bigint, newest_number bigint,
     change_position bigint, has_all_properties boolean)
+  join workspace_progress as g on g.workspace_id = r.workspace_id
   left join lateral (
     select * from account as c
-    where c.workspace_id = g.workspace_id and c.workspace_id = any (workspaces) and c.id = r.id limit 1
+    where c.workspace_id = g.workspace_id and (sole is null or c.workspace_id = any (sole)) and c.id = r.id limit 1
   ) as h on true
-  where g.workspace_id = any (workspaces) and r.workspace_id = g.workspace_id
+  where (sole is null or g.workspace_id = any (sole))
   on conflict (workspace_id, id) do update set
     domain = excluded.domain, name = excluded.name, contract_value = excluded.contract_value,
     source_created_at = excluded.source_created_at, source_updated_at = excluded.source_updated_at,
@@ -46,7 +46,7 @@ begin
 end $$;
 
 -- Returns the ids of rows with too many metadata keys.
-create or replace function put_contact(workspaces uuid[], rows jsonb) returns uuid[]
+create or replace function put_contact(sole uuid[], rows jsonb) returns uuid[]
   language plpgsql as $$
 declare
   over uuid[];
@@ -65,17 +65,17 @@ begin
     case when r.has_all_properties then r.properties else coalesce(h.properties || r.properties, h.properties, r.properties, '{}') end,
     least(h.first_number, r.first_number), greatest(h.number, r.number),
     newest_number(h.number, h.newest_number, r.number, r.newest_number), g.saved_position + r.change_position
-  from workspace_progress as g
-  cross join jsonb_array_elements(rows) as x (given)
+  from jsonb_array_elements(rows) as x (given)
   cross join lateral jsonb_to_record(x.given) as r (
     workspace_id uuid, id uuid, email text, account_id uuid, name text, contract_value numeric, source_created_at timestamptz,
     source_updated_at timestamptz, properties jsonb, first_number bigint, number bigint, newest_number bigint,
     change_position bigint, has_all_properties boolean)
+  join workspace_progress as g on g.workspace_id = r.workspace_id
   left join lateral (
     select * from contact as c
-    where c.workspace_id = g.workspace_id and c.workspace_id = any (workspaces) and c.id = r.id limit 1
+    where c.workspace_id = g.workspace_id and (sole is null or c.workspace_id = any (sole)) and c.id = r.id limit 1
   ) as h on true
-  where g.workspace_id = any (workspaces) and r.workspace_id = g.workspace_id
+  where (sole is null or g.workspace_id = any (sole))
   on conflict (workspace_id, id) do update set
     email = excluded.email, account_id = excluded.account_id, name = excluded.name, contract_value = excluded.contract_value,
     source_created_at = excluded.source_created_at, source_updated_at = excluded.source_updated_at,
@@ -87,20 +87,20 @@ begin
   return over;
 end $$;
 
-create or replace function put_project(workspaces uuid[], rows jsonb) returns void
+create or replace function put_project(sole uuid[], rows jsonb) returns void
   language plpgsql as $$
 begin
   insert into project as t (
     workspace_id, id, name, first_number, change_position)
   select
     g.workspace_id, r.id, r.name, r.first_number, g.saved_position + r.change_position
-  from workspace_progress as g
-  cross join jsonb_to_recordset(rows) as r (
+  from jsonb_to_recordset(rows) as r (
     workspace_id uuid, id uuid, name text, first_number bigint, change_position bigint)
-  where g.workspace_id = any (workspaces) and r.workspace_id = g.workspace_id;
+  join workspace_progress as g on g.workspace_id = r.workspace_id
+  where (sole is null or g.workspace_id = any (sole));
 end $$;
 
-create or replace function put_feedback(workspaces uuid[], rows jsonb) returns void
+create or replace function put_feedback(sole uuid[], rows jsonb) returns void
   language plpgsql as $$
 begin
   insert into feedback as t (
@@ -110,13 +110,13 @@ begin
     g.workspace_id, r.id, r.description, r.contact_id, r.project_id, r.rating, r.source_id, r.source_data, r.title,
     r.is_transcript, r.tags, r.tags_generated, r.source, r.account_id, r.source_created_at, r.number, r.newest_number,
     r.first_number, r.tagger_version, g.saved_position + r.change_position
-  from workspace_progress as g
-  cross join jsonb_to_recordset(rows) as r (
+  from jsonb_to_recordset(rows) as r (
     workspace_id uuid, id uuid, description text, contact_id uuid, project_id uuid, rating double precision, source_id text,
     source_data jsonb, title text, is_transcript boolean, tags text[], tags_generated boolean, source text, account_id uuid,
     source_created_at timestamptz, number bigint, newest_number bigint, first_number bigint, tagger_version integer,
     change_position bigint)
-  where g.workspace_id = any (workspaces) and r.workspace_id = g.workspace_id
+  join workspace_progress as g on g.workspace_id = r.workspace_id
+  where (sole is null or g.workspace_id = any (sole))
   on conflict (workspace_id, id) do update set
     description = excluded.description, contact_id = excluded.contact_id, project_id = excluded.project_id,
     rating = excluded.rating, source_id = excluded.source_id, source_data = excluded.source_data, title = excluded.title,
@@ -126,7 +126,7 @@ begin
     change_position = excluded.change_position;
 end $$;
 
-create or replace function put_conversation(workspaces uuid[], rows jsonb) returns void
+create or replace function put_conversation(sole uuid[], rows jsonb) returns void
   language plpgsql as $$
 begin
   insert into conversation as t (
@@ -135,12 +135,12 @@ begin
   select
     g.workspace_id, r.id, r.title, r.source, r.external_id, r.rating, r.properties, r.created_at, r.updated_at, r.latest_version,
     r.number, r.newest_number, r.tagger_version, g.saved_position + r.change_position
-  from workspace_progress as g
-  cross join jsonb_to_recordset(rows) as r (
+  from jsonb_to_recordset(rows) as r (
     workspace_id uuid, id uuid, title text, source text, external_id text, rating double precision, properties jsonb,
     created_at timestamptz, updated_at timestamptz, latest_version timestamptz, number bigint, newest_number bigint,
     tagger_version integer, change_position bigint)
-  where g.workspace_id = any (workspaces) and r.workspace_id = g.workspace_id
+  join workspace_progress as g on g.workspace_id = r.workspace_id
+  where (sole is null or g.workspace_id = any (sole))
   on conflict (workspace_id, id) do update set
     title = excluded.title, source = excluded.source, external_id = excluded.external_id, rating = excluded.rating,
     properties = excluded.properties, created_at = excluded.created_at, updated_at = excluded.updated_at,
@@ -148,7 +148,7 @@ begin
     newest_number = excluded.newest_number, tagger_version = excluded.tagger_version, change_position = excluded.change_position;
 end $$;
 
-create or replace function put_message(workspaces uuid[], rows jsonb) returns void
+create or replace function put_message(sole uuid[], rows jsonb) returns void
   language plpgsql as $$
 begin
   insert into message as t (
@@ -157,12 +157,12 @@ begin
   select
     g.workspace_id, r.id, r.conversation_id, r.external_id, r.incoming, r.contact_id, r.content, r.source_url, r.raw_data,
     r.created_at, r.version, r.number, r.newest_number, g.saved_position + r.change_position
-  from workspace_progress as g
-  cross join jsonb_to_recordset(rows) as r (
+  from jsonb_to_recordset(rows) as r (
     workspace_id uuid, id uuid, conversation_id uuid, external_id text, incoming boolean, contact_id uuid, content text,
     source_url text, raw_data jsonb, created_at timestamptz, version timestamptz, number bigint, newest_number bigint,
     change_position bigint)
-  where g.workspace_id = any (workspaces) and r.workspace_id = g.workspace_id
+  join workspace_progress as g on g.workspace_id = r.workspace_id
+  where (sole is null or g.workspace_id = any (sole))
   on conflict (workspace_id, id) do update set
     conversation_id = excluded.conversation_id, external_id = excluded.external_id, incoming = excluded.incoming,
     contact_id = excluded.contact_id, content = excluded.content, source_url = excluded.source_url, raw_data = excluded.raw_data,
@@ -170,128 +170,128 @@ begin
     newest_number = excluded.newest_number, change_position = excluded.change_position;
 end $$;
 
-create or replace function put_account_alias(workspaces uuid[], rows jsonb) returns void
+create or replace function put_account_alias(sole uuid[], rows jsonb) returns void
   language plpgsql as $$
 begin
   insert into account_alias as t (
     workspace_id, id, account_id)
   select
     g.workspace_id, r.id, r.account_id
-  from workspace_progress as g
-  cross join jsonb_to_recordset(rows) as r (
+  from jsonb_to_recordset(rows) as r (
     workspace_id uuid, id uuid, account_id uuid)
-  where g.workspace_id = any (workspaces) and r.workspace_id = g.workspace_id
+  join workspace_progress as g on g.workspace_id = r.workspace_id
+  where (sole is null or g.workspace_id = any (sole))
   on conflict (workspace_id, id) do nothing;
 end $$;
 
-create or replace function put_account_external_id(workspaces uuid[], rows jsonb) returns void
+create or replace function put_account_external_id(sole uuid[], rows jsonb) returns void
   language plpgsql as $$
 begin
   insert into account_external_id as t (
     workspace_id, key_id, source, external_id, account_id)
   select
     g.workspace_id, r.key_id, r.source, r.external_id, r.account_id
-  from workspace_progress as g
-  cross join jsonb_to_recordset(rows) as r (
+  from jsonb_to_recordset(rows) as r (
     workspace_id uuid, key_id uuid, source text, external_id text, account_id uuid)
-  where g.workspace_id = any (workspaces) and r.workspace_id = g.workspace_id;
+  join workspace_progress as g on g.workspace_id = r.workspace_id
+  where (sole is null or g.workspace_id = any (sole));
 end $$;
 
-create or replace function put_account_domain(workspaces uuid[], rows jsonb) returns void
+create or replace function put_account_domain(sole uuid[], rows jsonb) returns void
   language plpgsql as $$
 begin
   insert into account_domain as t (
     workspace_id, domain, account_id, claimed)
   select
     g.workspace_id, r.domain, r.account_id, r.claimed
-  from workspace_progress as g
-  cross join jsonb_to_recordset(rows) as r (
+  from jsonb_to_recordset(rows) as r (
     workspace_id uuid, domain text, account_id uuid, claimed boolean)
-  where g.workspace_id = any (workspaces) and r.workspace_id = g.workspace_id
+  join workspace_progress as g on g.workspace_id = r.workspace_id
+  where (sole is null or g.workspace_id = any (sole))
   on conflict (workspace_id, domain) do update set
     account_id = excluded.account_id, claimed = excluded.claimed;
 end $$;
 
-create or replace function put_account_name(workspaces uuid[], rows jsonb) returns void
+create or replace function put_account_name(sole uuid[], rows jsonb) returns void
   language plpgsql as $$
 begin
   insert into account_name as t (
     workspace_id, name, account_id, domain, claimed)
   select
     g.workspace_id, r.name, r.account_id, r.domain, r.claimed
-  from workspace_progress as g
-  cross join jsonb_to_recordset(rows) as r (
+  from jsonb_to_recordset(rows) as r (
     workspace_id uuid, name text, account_id uuid, domain text, claimed boolean)
-  where g.workspace_id = any (workspaces) and r.workspace_id = g.workspace_id
+  join workspace_progress as g on g.workspace_id = r.workspace_id
+  where (sole is null or g.workspace_id = any (sole))
   on conflict (workspace_id, name) do update set
     account_id = excluded.account_id, domain = excluded.domain, claimed = excluded.claimed;
 end $$;
 
-create or replace function put_contact_alias(workspaces uuid[], rows jsonb) returns void
+create or replace function put_contact_alias(sole uuid[], rows jsonb) returns void
   language plpgsql as $$
 begin
   insert into contact_alias as t (
     workspace_id, id, contact_id)
   select
     g.workspace_id, r.id, r.contact_id
-  from workspace_progress as g
-  cross join jsonb_to_recordset(rows) as r (
+  from jsonb_to_recordset(rows) as r (
     workspace_id uuid, id uuid, contact_id uuid)
-  where g.workspace_id = any (workspaces) and r.workspace_id = g.workspace_id
+  join workspace_progress as g on g.workspace_id = r.workspace_id
+  where (sole is null or g.workspace_id = any (sole))
   on conflict (workspace_id, id) do nothing;
 end $$;
 
-create or replace function put_contact_external_id(workspaces uuid[], rows jsonb) returns void
+create or replace function put_contact_external_id(sole uuid[], rows jsonb) returns void
   language plpgsql as $$
 begin
   insert into contact_external_id as t (
     workspace_id, key_id, source, external_id, contact_id, number)
   select
     g.workspace_id, r.key_id, r.source, r.external_id, r.contact_id, r.number
-  from workspace_progress as g
-  cross join jsonb_to_recordset(rows) as r (
+  from jsonb_to_recordset(rows) as r (
     workspace_id uuid, key_id uuid, source text, external_id text, contact_id uuid, number bigint)
-  where g.workspace_id = any (workspaces) and r.workspace_id = g.workspace_id;
+  join workspace_progress as g on g.workspace_id = r.workspace_id
+  where (sole is null or g.workspace_id = any (sole));
 end $$;
 
-create or replace function put_contact_email(workspaces uuid[], rows jsonb) returns void
+create or replace function put_contact_email(sole uuid[], rows jsonb) returns void
   language plpgsql as $$
 begin
   insert into contact_email as t (
     workspace_id, email, contact_id, number, claimed)
   select
     g.workspace_id, r.email, r.contact_id, r.number, r.claimed
-  from workspace_progress as g
-  cross join jsonb_to_recordset(rows) as r (
+  from jsonb_to_recordset(rows) as r (
     workspace_id uuid, email text, contact_id uuid, number bigint, claimed boolean)
-  where g.workspace_id = any (workspaces) and r.workspace_id = g.workspace_id
+  join workspace_progress as g on g.workspace_id = r.workspace_id
+  where (sole is null or g.workspace_id = any (sole))
   on conflict (workspace_id, email, contact_id) do update set
     number = greatest(t.number, excluded.number), claimed = excluded.claimed;
 end $$;
 
-create or replace function put_conversation_contact(workspaces uuid[], rows jsonb) returns void
+create or replace function put_conversation_contact(sole uuid[], rows jsonb) returns void
   language plpgsql as $$
 begin
   insert into conversation_contact as t (
     workspace_id, conversation_id, contact_id)
   select
     g.workspace_id, r.conversation_id, r.contact_id
-  from workspace_progress as g
-  cross join jsonb_to_recordset(rows) as r (
+  from jsonb_to_recordset(rows) as r (
     workspace_id uuid, conversation_id uuid, contact_id uuid)
-  where g.workspace_id = any (workspaces) and r.workspace_id = g.workspace_id
+  join workspace_progress as g on g.workspace_id = r.workspace_id
+  where (sole is null or g.workspace_id = any (sole))
   on conflict (workspace_id, conversation_id, contact_id) do nothing;
 end $$;
 
-create or replace function put_unresolved(workspaces uuid[], rows jsonb) returns void
+create or replace function put_unresolved(sole uuid[], rows jsonb) returns void
   language plpgsql as $$
 begin
   insert into unresolved as t (
     workspace_id, key_id, slot, record_id)
   select
     g.workspace_id, r.key_id, r.slot, r.record_id
-  from workspace_progress as g
-  cross join jsonb_to_recordset(rows) as r (
+  from jsonb_to_recordset(rows) as r (
     workspace_id uuid, key_id uuid, slot "char", record_id uuid)
-  where g.workspace_id = any (workspaces) and r.workspace_id = g.workspace_id;
+  join workspace_progress as g on g.workspace_id = r.workspace_id
+  where (sole is null or g.workspace_id = any (sole));
 end $$;

@@ -1,21 +1,21 @@
 -- The part of `save` for contacts, accounts and projects, and the keys that name them. These functions
 -- plan under the settings of `save_several`.
 
-create or replace function save_profiles(ws uuid[], changes jsonb) returns void
+create or replace function save_profiles(sole uuid[], changes jsonb) returns void
   language plpgsql as $$
 begin
-  if changes ? 'account' then perform refuse_too_many('account', put_account(ws, changes -> 'account')); end if;
-  if changes ? 'account_gone' then perform end_accounts(ws, changes -> 'account_gone'); end if;
-  if changes ? 'account_alias' then perform put_account_alias(ws, changes -> 'account_alias'); end if;
-  if changes ? 'account_external_id' then perform put_account_external_id(ws, changes -> 'account_external_id'); end if;
-  if changes ? 'account_domain' then perform put_account_domain(ws, changes -> 'account_domain'); end if;
-  if changes ? 'account_name' then perform put_account_name(ws, changes -> 'account_name'); end if;
-  if changes ? 'contact' then perform refuse_too_many('contact', put_contact(ws, changes -> 'contact')); end if;
-  if changes ? 'contact_gone' then perform end_contacts(ws, changes); end if;
-  if changes ? 'contact_alias' then perform put_contact_alias(ws, changes -> 'contact_alias'); end if;
-  if changes ? 'contact_external_id' then perform put_contact_external_id(ws, changes -> 'contact_external_id'); end if;
-  if changes ? 'contact_email' then perform put_contact_email(ws, changes -> 'contact_email'); end if;
-  if changes ? 'project' then perform put_project(ws, changes -> 'project'); end if;
+  if changes ? 'account' then perform refuse_too_many('account', put_account(sole, changes -> 'account')); end if;
+  if changes ? 'account_gone' then perform end_accounts(sole, changes -> 'account_gone'); end if;
+  if changes ? 'account_alias' then perform put_account_alias(sole, changes -> 'account_alias'); end if;
+  if changes ? 'account_external_id' then perform put_account_external_id(sole, changes -> 'account_external_id'); end if;
+  if changes ? 'account_domain' then perform put_account_domain(sole, changes -> 'account_domain'); end if;
+  if changes ? 'account_name' then perform put_account_name(sole, changes -> 'account_name'); end if;
+  if changes ? 'contact' then perform refuse_too_many('contact', put_contact(sole, changes -> 'contact')); end if;
+  if changes ? 'contact_gone' then perform end_contacts(sole, changes); end if;
+  if changes ? 'contact_alias' then perform put_contact_alias(sole, changes -> 'contact_alias'); end if;
+  if changes ? 'contact_external_id' then perform put_contact_external_id(sole, changes -> 'contact_external_id'); end if;
+  if changes ? 'contact_email' then perform put_contact_email(sole, changes -> 'contact_email'); end if;
+  if changes ? 'project' then perform put_project(sole, changes -> 'project'); end if;
 end $$;
 
 -- The column newest_number of a contact or account after a change. It never goes back.
@@ -42,7 +42,7 @@ end $$;
 
 -- Removes absorbed accounts. Their ids mean the absorber from now on. An account that was never
 -- stored gets a tombstone as well: a consumer may have seen it before a failover.
-create or replace function end_accounts(ws uuid[], gone jsonb) returns void
+create or replace function end_accounts(sole uuid[], gone jsonb) returns void
   language plpgsql as $$
 declare
   own record;
@@ -55,12 +55,12 @@ begin
   for move in select * from jsonb_to_recordset(gone) as r (workspace_id uuid, id uuid, target uuid) loop
     update account_alias as a set account_id = move.target where a.workspace_id = move.workspace_id and a.account_id = move.id;
   end loop;
-  perform put_account_alias(ws, aliases_of(gone, 'account_id'));
+  perform put_account_alias(sole, aliases_of(gone, 'account_id'));
 end $$;
 
 -- Removes absorbed contacts, which were known by an email alone. Their ids mean the absorber from
 -- now on. As in `end_accounts`, contacts that were never stored get tombstones as well.
-create or replace function end_contacts(ws uuid[], changes jsonb) returns void
+create or replace function end_contacts(sole uuid[], changes jsonb) returns void
   language plpgsql as $$
 declare
   own record;
@@ -78,7 +78,7 @@ begin
     delete from contact_email as e
     where e.workspace_id = held.workspace_id and e.email = any (held.emails) and e.contact_id = any (held.contacts);
   end loop;
-  perform put_contact_alias(ws, aliases_of(changes -> 'contact_gone', 'contact_id'));
+  perform put_contact_alias(sole, aliases_of(changes -> 'contact_gone', 'contact_id'));
 end $$;
 
 -- The ids of absorbed contacts or accounts as rows of their alias table.

@@ -23,24 +23,28 @@ create or replace function save_several(workspaces uuid[], advances jsonb, waits
   set plan_cache_mode = force_generic_plan
 as $$
 declare
-  ws uuid[] := lock_at_positions(workspaces, advances, waits);
+  sole uuid[] := case when cardinality(workspaces) = 1 then workspaces end;
+  locked uuid[] := lock_at_positions(sole, advances, waits);
   moving uuid[] := '{}';
 begin
-  if cardinality(ws) = 0 then return; end if;
-  if cardinality(ws) < cardinality(workspaces) then changes := rows_of(ws, changes); end if;
-  perform advance_positions(ws, advances);
-  perform save_profiles(ws, changes);
-  if changes ? 'feedback_category' then perform add_uses(ws, changes -> 'feedback_category'); end if;
-  if changes ? 'feedback' then
-    perform forget_replaced(ws, changes -> 'feedback');
-    perform put_feedback(ws, changes -> 'feedback');
+  if cardinality(locked) = 0 then return; end if;
+  if cardinality(locked) < cardinality(workspaces) then
+    advances := rows_of(locked, jsonb_build_object('rows', advances)) -> 'rows';
+    changes := rows_of(locked, changes);
   end if;
-  if changes ?| array['conversation', 'conversation_touched'] then perform save_conversations(ws, changes); end if;
-  if changes ? 'resolved' then perform link_resolved(ws, changes -> 'resolved'); end if;
-  if changes ? 'unresolved' then perform put_unresolved(ws, changes -> 'unresolved'); end if;
-  if changes ? 'submission' then perform save_receipts(ws, changes -> 'submission'); end if;
+  perform advance_positions(sole, advances);
+  perform save_profiles(sole, changes);
+  if changes ? 'feedback_category' then perform add_uses(sole, changes -> 'feedback_category'); end if;
+  if changes ? 'feedback' then
+    perform forget_replaced(sole, changes -> 'feedback');
+    perform put_feedback(sole, changes -> 'feedback');
+  end if;
+  if changes ?| array['conversation', 'conversation_touched'] then perform save_conversations(sole, changes); end if;
+  if changes ? 'resolved' then perform link_resolved(sole, changes -> 'resolved'); end if;
+  if changes ? 'unresolved' then perform put_unresolved(sole, changes -> 'unresolved'); end if;
+  if changes ? 'submission' then perform save_receipts(sole, changes -> 'submission'); end if;
   if changes ?| array['contact_gone', 'account_gone'] then moving := move_first(changes); end if;
-  return query select w.id, w.id = any (moving) from unnest(ws) as w (id);
+  return query select w.id, w.id = any (moving) from unnest(locked) as w (id);
 end $$;
 
 -- The same for one workspace, on its node in a sharded Postgres.
@@ -52,38 +56,41 @@ begin
   return query select * from save_several(array[ws], advances, waits, changes);
 end $$;
 
--- Locks the workspaces that are at the expected position, and returns them. waits: wait for a writer
+-- Locks the workspaces that are at the expected position, and returns them. sole, here and below: as in
+-- load.sql. waits: wait for a writer
 -- that has locked a workspace; otherwise leave this workspace out.
-create or replace function lock_at_positions(workspaces uuid[], advances jsonb, waits boolean) returns uuid[]
+create or replace function lock_at_positions(sole uuid[], advances jsonb, waits boolean) returns uuid[]
   language plpgsql as $$
 begin
   if waits then
-    perform from workspace_progress as p where p.workspace_id = any (workspaces) order by p.workspace_id for update;
+    perform from jsonb_to_recordset(advances) as r (workspace_id uuid)
+    join workspace_progress as p on p.workspace_id = r.workspace_id and (sole is null or p.workspace_id = any (sole))
+    order by p.workspace_id for update of p;
   end if;
   return array(
     select p.workspace_id
     from jsonb_to_recordset(advances) as r (workspace_id uuid, expected bigint)
     join workspace_progress as p
-      on p.workspace_id = r.workspace_id and p.workspace_id = any (workspaces) and p.applied_number = r.expected
+      on p.workspace_id = r.workspace_id and (sole is null or p.workspace_id = any (sole)) and p.applied_number = r.expected
     for update of p skip locked
   );
 end $$;
 
 -- The rows of these workspaces.
-create or replace function rows_of(ws uuid[], changes jsonb) returns jsonb
+create or replace function rows_of(workspaces uuid[], changes jsonb) returns jsonb
   language sql immutable as $$
   select coalesce(jsonb_object_agg(t.name, t.rows), '{}')
   from (
     select c.key as name, jsonb_agg(r.value) as rows
     from jsonb_each(changes) as c cross join lateral jsonb_array_elements(c.value) as r
-    where (r.value ->> 'workspace_id')::uuid = any (ws)
+    where (r.value ->> 'workspace_id')::uuid = any (workspaces)
     group by c.key
   ) as t
 $$;
 
 -- Moves the positions, and reserves the change positions of the save. The time is read first, since
 -- an update in a sharded Postgres calls no volatile function.
-create or replace function advance_positions(ws uuid[], advances jsonb) returns void
+create or replace function advance_positions(sole uuid[], advances jsonb) returns void
   language plpgsql as $$
 declare
   now_at bigint := microseconds_now();
@@ -94,20 +101,20 @@ begin
     saved_position = greatest(p.change_position, now_at) + r.changes
   from jsonb_to_recordset(advances) as r (
     workspace_id uuid, "position" bigint, applied integer, superseded integer, changes integer)
-  where p.workspace_id = any (ws) and p.workspace_id = r.workspace_id;
+  where (sole is null or p.workspace_id = any (sole)) and p.workspace_id = r.workspace_id;
 end $$;
 
 -- Adds uses of tags.
-create or replace function add_uses(ws uuid[], tags jsonb) returns void
+create or replace function add_uses(sole uuid[], tags jsonb) returns void
   language plpgsql as $$
 declare
   now_at timestamptz := clock_timestamp();
 begin
   insert into feedback_category as c (workspace_id, id, title, uses, created_at, change_position)
   select g.workspace_id, category_id(r.workspace_id, r.title), r.title, r.uses, now_at, g.saved_position + r.change_position
-  from workspace_progress as g
-  cross join jsonb_to_recordset(tags) as r (workspace_id uuid, title text, uses integer, change_position bigint)
-  where g.workspace_id = any (ws) and r.workspace_id = g.workspace_id
+  from jsonb_to_recordset(tags) as r (workspace_id uuid, title text, uses integer, change_position bigint)
+  join workspace_progress as g on g.workspace_id = r.workspace_id
+  where (sole is null or g.workspace_id = any (sole))
   on conflict (workspace_id, id) do update set uses = c.uses + excluded.uses;
 end $$;
 
@@ -117,7 +124,7 @@ end $$;
 -- new change position: before a failover, such a version may have been stored, and a consumer of the
 -- change feed may have seen its categories. A feedback without an id in its source replaces another
 -- one only as a replay.
-create or replace function forget_replaced(workspaces uuid[], records jsonb) returns void
+create or replace function forget_replaced(sole uuid[], records jsonb) returns void
   language plpgsql as $$
 declare
   ws uuid;
@@ -131,7 +138,7 @@ begin
       workspace_id uuid, id uuid, source_id text, newest_number bigint, former_tags text[])
     left join lateral (
       select x.id, x.tags from feedback as x
-      where x.workspace_id = r.workspace_id and x.workspace_id = any (workspaces) and x.id = r.id limit 1
+      where x.workspace_id = r.workspace_id and (sole is null or x.workspace_id = any (sole)) and x.id = r.id limit 1
     ) as f on true
     left join lateral unnest(f.tags || r.former_tags) as t (title) on true
     where (r.source_id is not null or r.newest_number is not null) and (f.id is not null or r.former_tags is not null)
@@ -146,14 +153,14 @@ end $$;
 -- Conversations that are replaced or new, and touched ones, which an older submission only adds to. A
 -- tagger has to read both again, since their texts may change. The unresolved references of replaced
 -- messages go: those of conversations that existed before.
-create or replace function save_conversations(ws uuid[], changes jsonb) returns void
+create or replace function save_conversations(sole uuid[], changes jsonb) returns void
   language plpgsql as $$
 declare
   known uuid[] := array(select r.id from jsonb_to_recordset(changes -> 'conversation_touched') as r (id uuid)) || array(
     select c.id from jsonb_to_recordset(changes -> 'conversation') as r (workspace_id uuid, id uuid)
     cross join lateral (
       select x.id from conversation as x
-      where x.workspace_id = r.workspace_id and x.workspace_id = any (ws) and x.id = r.id limit 1
+      where x.workspace_id = r.workspace_id and (sole is null or x.workspace_id = any (sole)) and x.id = r.id limit 1
     ) as c
   );
   replaced record;
@@ -167,20 +174,20 @@ begin
   loop
     perform forget_unresolved(replaced.workspace_id, replaced.messages);
   end loop;
-  if changes ? 'conversation' then perform put_conversation(ws, changes -> 'conversation'); end if;
+  if changes ? 'conversation' then perform put_conversation(sole, changes -> 'conversation'); end if;
   for touch in
     select r.workspace_id, r.id, r.latest_version, g.saved_position + r.change_position as at
-    from workspace_progress as g
-    cross join jsonb_to_recordset(changes -> 'conversation_touched') as r (
+    from jsonb_to_recordset(changes -> 'conversation_touched') as r (
       workspace_id uuid, id uuid, latest_version timestamptz, change_position bigint)
-    where g.workspace_id = any (ws) and g.workspace_id = r.workspace_id
+    join workspace_progress as g on g.workspace_id = r.workspace_id
+  where (sole is null or g.workspace_id = any (sole))
   loop
     update conversation as c set
       latest_version = greatest(c.latest_version, touch.latest_version), tagger_version = null, change_position = touch.at
     where c.workspace_id = touch.workspace_id and c.id = touch.id;
   end loop;
-  if changes ? 'conversation_contact' then perform put_conversation_contact(ws, changes -> 'conversation_contact'); end if;
-  if changes ? 'message' then perform put_message(ws, changes -> 'message'); end if;
+  if changes ? 'conversation_contact' then perform put_conversation_contact(sole, changes -> 'conversation_contact'); end if;
+  if changes ? 'message' then perform put_message(sole, changes -> 'message'); end if;
 end $$;
 
 -- Removes the unresolved references of records, in all slots, record by record. A plan for an
@@ -196,7 +203,7 @@ begin
 end $$;
 
 -- Links waiting records to a contact or account that got their external id.
-create or replace function link_resolved(ws uuid[], resolved jsonb) returns void
+create or replace function link_resolved(sole uuid[], resolved jsonb) returns void
   language plpgsql as $$
 declare
   waiting record;
@@ -206,7 +213,7 @@ begin
     from jsonb_to_recordset(resolved) as r (workspace_id uuid, key_id uuid, target uuid)
     cross join lateral (
       select x.slot, array_agg(x.record_id) as records from unresolved as x
-      where x.workspace_id = r.workspace_id and x.workspace_id = any (ws) and x.key_id = r.key_id group by x.slot
+      where x.workspace_id = r.workspace_id and (sole is null or x.workspace_id = any (sole)) and x.key_id = r.key_id group by x.slot
     ) as u
   loop
     perform link_records(waiting.workspace_id, waiting.slot, waiting.records, waiting.target);
@@ -236,7 +243,7 @@ end $$;
 -- is_replay: the submission was dead or lost, and is applied under a later number. A submission
 -- that was dead already has a receipt, in state `queued`. acceptance_number: the submission's number
 -- at its acceptance.
-create or replace function save_receipts(ws uuid[], receipts jsonb) returns void
+create or replace function save_receipts(sole uuid[], receipts jsonb) returns void
   language plpgsql as $$
 declare
   replay record;
@@ -245,11 +252,11 @@ begin
   insert into submission as s (
     workspace_id, id, acceptance_number, operation, state, attempts, finished_at, idempotency_key, body_hash, subject_id)
   select g.workspace_id, r.id, r.acceptance_number, r.operation, r.state, 1, now_at, r.idempotency_key, r.body_hash, r.subject_id
-  from workspace_progress as g
-  cross join jsonb_to_recordset(receipts) as r (
+  from jsonb_to_recordset(receipts) as r (
     workspace_id uuid, id uuid, acceptance_number bigint, operation text, state text, idempotency_key text, body_hash text,
     subject_id uuid)
-  where g.workspace_id = any (ws) and r.workspace_id = g.workspace_id
+  join workspace_progress as g on g.workspace_id = r.workspace_id
+  where (sole is null or g.workspace_id = any (sole))
   on conflict (workspace_id, id) do update set
     state = excluded.state, finished_at = excluded.finished_at, error = null, subject_id = coalesce(excluded.subject_id, s.subject_id);
   for replay in

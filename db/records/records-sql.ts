@@ -24,8 +24,8 @@ const MADE = '-- Made by `npm run records` from contract/records/. Do not edit i
 const PUT_HEAD = `${MADE}
 --
 -- put_X writes rows of the table X, as a part of \`save\`, which has locked the workspaces of the rows.
--- rows: an array of objects with the columns as members. change_position: 0 or less, counted from the
--- last change position of the workspace in this save.
+-- sole: as in load.sql. rows: an array of objects with the columns as members. change_position: 0 or
+-- less, counted from the last change position of the workspace in this save.
 `
 
 const READ_HEAD = `${MADE}
@@ -62,12 +62,11 @@ const putFunction = (name: string, table: RecordTable): string => {
 ${wrapped(['workspace_id', ...written(table)])})
   select
 ${wrapped(['g.workspace_id', ...written(table).map((column) => valueOf(column, table))])}
-  from workspace_progress as g
-${source(name, table)}
-  where g.workspace_id = any (workspaces) and r.workspace_id = g.workspace_id${onConflict(table)}`
+  from ${source(name, table)}
+  where (sole is null or g.workspace_id = any (sole))${onConflict(table)}`
   if (table.onConflict !== 'merge')
     return `
-create or replace function put_${name}(workspaces uuid[], rows jsonb) returns void
+create or replace function put_${name}(sole uuid[], rows jsonb) returns void
   language plpgsql as $$
 begin
   ${insert};
@@ -75,7 +74,7 @@ end $$;
 `
   return `
 -- Returns the ids of rows with too many metadata keys.
-create or replace function put_${name}(workspaces uuid[], rows jsonb) returns uuid[]
+create or replace function put_${name}(sole uuid[], rows jsonb) returns uuid[]
   language plpgsql as $$
 declare
   over uuid[];
@@ -101,16 +100,21 @@ const columnOf = (name: string, { columns }: RecordTable): Column => columns[nam
 const source = (name: string, table: RecordTable): string => {
   const columns = [['workspace_id', 'uuid'], ...written(table).map((column) => [column, columnOf(column, table).type])]
   if (table.onConflict !== 'merge')
-    return `  cross join jsonb_to_recordset(rows) as r (
-${wrapped(typed(columns))})`
-  return `  cross join jsonb_array_elements(rows) as x (given)
+    return `jsonb_to_recordset(rows) as r (
+${wrapped(typed(columns))})
+  ${PROGRESS}`
+  return `jsonb_array_elements(rows) as x (given)
   cross join lateral jsonb_to_record(x.given) as r (
 ${wrapped(typed([...columns, ['has_all_properties', 'boolean']]))})
+  ${PROGRESS}
   left join lateral (
     select * from ${name} as c
-    where c.workspace_id = g.workspace_id and c.workspace_id = any (workspaces) and c.id = r.id limit 1
+    where c.workspace_id = g.workspace_id and (sole is null or c.workspace_id = any (sole)) and c.id = r.id limit 1
   ) as h on true`
 }
+
+/** A row of a sharded Postgres gets its workspace from a stored row. */
+const PROGRESS = 'join workspace_progress as g on g.workspace_id = r.workspace_id'
 
 const typed = (columns: readonly (readonly string[])[]): string[] => columns.map(([name, type]) => `${name} ${type}`)
 
