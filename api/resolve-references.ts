@@ -1,8 +1,5 @@
 import { type FeedbackRecord, feedbackSource } from '../contract/feedback-record.ts'
 import {
-  asUuid,
-  canonicalEmail,
-  canonicalName,
   contactIdKey,
   emailKey,
   idOfEpoch,
@@ -10,6 +7,7 @@ import {
   type Realm,
   recordContactKey,
 } from '../contract/identity/keys.ts'
+import { keysOf } from '../contract/identity/named-keys.ts'
 import {
   type NamedFeedback,
   findReferences,
@@ -83,7 +81,7 @@ export const createResolveReferences = ({
     }
   }
   return async (question) => {
-    const keys = keysOf(question)
+    const keys = referenceKeysOf(question)
     const needsContact = keys.contact.ids.length > 0 || keys.contact.emailKey !== undefined
     const needsProject = keys.projectIds.length > 0
     const contactId = needsContact ? null : keys.namedContactId
@@ -99,32 +97,29 @@ export const createResolveReferences = ({
  */
 type FeedbackKeys = ReferenceKeys & { namedContactId: string | null; namedProjectId: string | null }
 
-/**
- * The keys of a feedback's contact and project. Ids count first, in their order, then the email or
- * name.
- */
-const keysOf = ({ realm, record, feedbackId }: ReferenceQuestion): FeedbackKeys => {
-  const { contact, project, isExternalContactId: areExternal } = record
-  const given = [record.contactId, contact?.id].filter((id) => id != null)
-  const email = canonicalEmail(contact?.email ?? '')
-  const hasName = canonicalName(contact?.name ?? '') !== undefined
-  const projectName = canonicalName(project?.name ?? '')
+/** The keys of a feedback's contact and project. Ids count first, in their order. */
+const referenceKeysOf = ({ realm, record, feedbackId }: ReferenceQuestion): FeedbackKeys => {
+  const named = keysOf({ operation: 'create_feedback', body: record })
+  const email = named.find((key) => key.kind === 'email')?.email
+  const projectName = named.find((key) => key.kind === 'projectName')?.name
+  const hasContactName = named.some(({ kind }) => kind === 'contactName')
   return {
     workspaceId: realm.workspaceId,
     contact: {
-      ids: areExternal ? given.map((id) => contactIdKey(realm, id)) : ownIdsIn(given),
-      areExternal,
+      ids: named.flatMap((key) => {
+        if (key.kind === 'contactExternalId') return contactIdKey(realm, key.externalId)
+        return key.kind === 'contactId' ? key.id : []
+      }),
+      areExternal: record.isExternalContactId,
       source: feedbackSource(record),
       email,
       emailKey: email === undefined ? undefined : emailKey(realm, email),
     },
-    projectIds: ownIdsIn([record.projectId, project?.id].filter((id) => id != null)),
-    namedContactId: hasName ? recordContactKey(realm, feedbackId) : null,
+    projectIds: named.flatMap((key) => (key.kind === 'projectId' ? key.id : [])),
+    namedContactId: hasContactName ? recordContactKey(realm, feedbackId) : null,
     namedProjectId: projectName === undefined ? null : projectKey(realm, projectName),
   }
 }
-
-const ownIdsIn = (ids: readonly string[]): string[] => ids.flatMap((id) => asUuid(id) ?? [])
 
 /** `isSure`: the stored feedback will have this id, or an id to which this id resolves. */
 type Resolved = { id: string | null; isSure: boolean }
