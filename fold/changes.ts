@@ -1,21 +1,22 @@
 import type { Operation } from '../contract/submission.ts'
 import type { RowOf } from '../contract/records/tables.ts'
 
-type Link = { id: string; target: string }
+/** A contact or account, and the one that has absorbed it. */
+type Absorbed = { id: string; target: string }
 
 /**
- * The changes of a stride, as rows by table. `save` in db/apply/save.ts writes them. It also sets
+ * The changes of a segment, as rows by table. `save` in db/apply/save.ts writes them. It also sets
  * the members of a row that only a save knows: workspace and change position.
  */
 export type Changes = {
   account: ProfileRow<'account'>[]
-  account_gone: Link[]
+  account_gone: Absorbed[]
   account_alias: RowOf<'account_alias'>[]
   account_external_id: RowOf<'account_external_id'>[]
   account_domain: RowOf<'account_domain'>[]
   account_name: RowOf<'account_name'>[]
   contact: ProfileRow<'contact'>[]
-  contact_gone: Link[]
+  contact_gone: Absorbed[]
   contact_alias: RowOf<'contact_alias'>[]
   contact_external_id: RowOf<'contact_external_id'>[]
   contact_email: RowOf<'contact_email'>[]
@@ -23,7 +24,7 @@ export type Changes = {
   project: RowOf<'project'>[]
   /** A tag that feedback of the stride carries; `uses`: how many more. */
   feedback_category: { title: string; uses: number }[]
-  /** `former_tags`: tags of versions that the stride itself has replaced. */
+  /** `former_tags`: tags of versions that the segment itself has replaced. */
   feedback: (RowOf<'feedback'> & { former_tags?: string[] })[]
   conversation: RowOf<'conversation'>[]
   /** Conversations that an older submission only adds to. */

@@ -148,7 +148,7 @@ type Claim = {
 
 /**
  * For a contact that has the email in its column, although the email means another contact. A purge
- * by the email finds both.
+ * by the email finds both. The row counts as claimed, so this contact is never taken for anonymous.
  */
 const HOLDS_ONLY = 0
 

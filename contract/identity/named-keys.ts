@@ -19,7 +19,7 @@ type Role = 'identify' | 'refer' | 'purge'
  */
 export type NamedKey =
   /**
-   * `source`: of a new contact. `isOpen`: the submission names no source, so the id can mean a
+   * `source`: where the id is looked up first, and the source of a new contact. `isOpen`: the submission names no source, so the id can mean a
    * contact of any source. `isVersioned`: the record tells when its contact or account changed.
    */
   | {
@@ -73,18 +73,18 @@ const keysOfFeedback = (body: FeedbackRecord): NamedKey[] => {
   const ofContact = { role: 'refer', fillsMetadata: hasMembers(contact?.sourceData) } as const
   const ofAccount = { role: 'refer', fillsMetadata: hasMembers(account?.sourceData) } as const
   const keys: NamedKey[] = given(body.contactId, contact?.id).flatMap((id) =>
-    body.isExternalContactId ? openContactId(id, feedbackSource(body)) : ownId('contactId', id),
+    body.isExternalContactId ? contactIdInAnySource(id, feedbackSource(body)) : byOwnId('contactId', id),
   )
   if (email !== undefined) keys.push({ kind: 'email', email, ...ofContact })
   else if (canonicalName(contact?.name ?? '') !== undefined) keys.push({ kind: 'contactName', ...ofContact })
   for (const id of given(body.accountId, account?.id))
     if (body.isExternalAccountId)
       keys.push({ kind: 'accountExternalId', role: 'refer', externalId: id, isVersioned: false })
-    else keys.push(...ownId('accountId', id))
+    else keys.push(...byOwnId('accountId', id))
   if (domain !== undefined) keys.push({ kind: 'domain', domain, ...ofAccount })
   if (accountName !== undefined)
     keys.push({ kind: 'accountName', name: accountName, hasDomain: domain !== undefined, ...ofAccount })
-  for (const id of given(body.projectId, project?.id)) keys.push(...ownId('projectId', id))
+  for (const id of given(body.projectId, project?.id)) keys.push(...byOwnId('projectId', id))
   if (projectName !== undefined) keys.push({ kind: 'projectName', role: 'refer', name: projectName })
   return keys
 }
@@ -92,7 +92,7 @@ const keysOfFeedback = (body: FeedbackRecord): NamedKey[] => {
 const given = (...ids: readonly (string | null | undefined)[]): string[] => ids.filter((id) => id != null)
 
 /** A reference by own id. A text that is no own id names nothing. */
-const ownId = <K extends 'contactId' | 'accountId' | 'projectId'>(
+const byOwnId = <K extends 'contactId' | 'accountId' | 'projectId'>(
   kind: K,
   text: string,
 ): { kind: K; role: 'refer'; id: string }[] => {
@@ -101,7 +101,7 @@ const ownId = <K extends 'contactId' | 'accountId' | 'projectId'>(
 }
 
 /** A reference by an external id without a source. `source`: the preferred one. */
-export const openContactId = (externalId: string, source: string): NamedKey => ({
+export const contactIdInAnySource = (externalId: string, source: string): NamedKey => ({
   kind: 'contactExternalId',
   role: 'refer',
   externalId,
@@ -147,7 +147,7 @@ const keysOfConversation = (body: ConversationRecord): NamedKey[] => {
   const others = [...senders.difference(identified)].filter((id) => !isPlaceholder(id))
   return [
     ...contacts.flatMap((contact) => keysOfContact(contact, body.source)),
-    ...others.map((id) => openContactId(id, body.source)),
+    ...others.map((id) => contactIdInAnySource(id, body.source)),
   ]
 }
 

@@ -34,7 +34,7 @@ export type Column = {
   /**
    * Where a row exists: `keep` keeps the stored value, and `greatest` and `least` choose one. By
    * default, the new row has the value. In a table that merges, an absent member keeps the stored
-   * value, and `members` adds to the stored object.
+   * value, `members` adds to the stored object, and `newest` compares the numbers at acceptance.
    */
   stored?: 'keep' | 'greatest' | 'least' | 'members' | 'newest'
   /** Postgres or other code writes the column, and `save` does not. */

@@ -14,7 +14,7 @@ import {
 } from './columns.ts'
 
 /** The columns of contacts and accounts alike. */
-const ABOUT = {
+const SHARED_COLUMNS = {
   name: { ...text, ...optional, read: 'name', about: 'The name.' },
   contract_value: { type: 'numeric', ...optional, read: 'contractValue', about: '`$contractValue`.' },
   source_created_at: {
@@ -49,7 +49,11 @@ export const PROFILES = {
     joined: { externalIds: { sql: 'external_ids_of_account', about: 'The external ids of the record.' } },
     key: ['id'],
     onConflict: 'merge',
-    columns: { id, domain: { ...text, ...optional, read: 'domain', about: 'The domain as it was sent.' }, ...ABOUT },
+    columns: {
+      id,
+      domain: { ...text, ...optional, read: 'domain', about: 'The domain as it was sent.' },
+      ...SHARED_COLUMNS,
+    },
   },
   contact: {
     kind: 'customer',
@@ -61,7 +65,7 @@ export const PROFILES = {
       id,
       email: { ...text, ...optional, read: 'email', about: 'The email as it was sent.' },
       account_id: { ...uuid, ...optional, read: 'accountId', about: 'Own id of its account.' },
-      ...ABOUT,
+      ...SHARED_COLUMNS,
     },
   },
   project: {

@@ -10,7 +10,10 @@ export type SaveRequest = {
   applied: number
   superseded: number
   changes: Changes
-  /** Wait for a writer that has locked the workspace. If false, the outcome is `busy` then. */
+  /**
+   * Wait for a writer that has locked the workspace. Otherwise the outcome can be `busy` then. Calls
+   * that share a statement wait if one of them does.
+   */
   waits: boolean
 }
 
@@ -53,7 +56,7 @@ export const save = async (sql: Sql, requests: readonly SaveRequest[]): Promise<
     position: advance.position,
     applied: advance.applied,
     superseded: advance.superseded,
-    changes: FEED_TABLES.reduce((sum, table) => sum + changes[table].length, 0),
+    feed_rows: FEED_TABLES.reduce((sum, table) => sum + changes[table].length, 0),
   }))
   const [query, named] = requests.length === 1 ? [QUERY, workspaceIds[0]!] : [QUERY_SEVERAL, workspaceIds]
   const parameters = [

@@ -4,9 +4,8 @@
 -- asks for it. Each workspace also has a row of kind `progress`, unless it is deleted.
 --
 -- The functions that load_several calls plan under its settings. README.md says why each look-up is a
--- lateral join. sole: the workspace of a call for one; null in a call for several. Its comparison in
--- each look-up lets a sharded Postgres find the node of the workspace. With several workspaces, each
--- look-up would sort them.
+-- lateral join. sole: the one workspace of the call, else null. In a sharded Postgres, the comparison
+-- with it finds the node. Comparing with several workspaces would sort them at each look-up.
 create or replace function load_several(workspaces uuid[], keys jsonb) returns table (workspace_id uuid, found json, profile json)
   language plpgsql stable
   set enable_seqscan = off
@@ -20,9 +19,8 @@ as $$
 declare
   sole uuid[] := case when cardinality(workspaces) = 1 then workspaces end;
 begin
-  -- The functions are stable, so the position and the rows come from one snapshot. With several
-  -- snapshots, rows newer than the position would be harmless, but older rows would not: so the
-  -- position comes first.
+  -- Statements can have snapshots of their own. Rows newer than the position are harmless, and older
+  -- ones would not be: so the position comes first.
   return query select * from load_progress(workspaces, sole);
   if keys ?| array['contactExternalId', 'email', 'contact'] then
     return query select * from load_contacts(sole, keys);
@@ -35,7 +33,8 @@ begin
   end if;
 end $$;
 
--- The same for one workspace, on its node in a sharded Postgres.
+-- The same for one workspace. In a sharded Postgres it runs on the node of the workspace: a setting
+-- marks the functions that do (db/schema/distribute.ts).
 create or replace function load(ws uuid, keys jsonb) returns table (workspace_id uuid, found json, profile json)
   language plpgsql stable
   set enable_seqscan = off

@@ -40,7 +40,8 @@ begin
     detail = (select string_agg(concat_ws(' ', kind, o.id), e'\n') from unnest(over) as o (id));
 end $$;
 
--- Removes absorbed accounts. Their ids mean the absorber from now on. An account that was never
+-- Removes absorbed accounts. Their ids mean the absorber from now on; their domains and names get it by
+-- put_account_domain and put_account_name. An account that was never
 -- stored gets a tombstone as well: a consumer may have seen it before a failover.
 create or replace function end_accounts(sole uuid[], gone jsonb) returns void
   language plpgsql as $$
@@ -58,8 +59,8 @@ begin
   perform put_account_alias(sole, aliases_of(gone, 'account_id'));
 end $$;
 
--- Removes absorbed contacts, which were known by an email alone. Their ids mean the absorber from
--- now on. As in `end_accounts`, contacts that were never stored get tombstones as well.
+-- Removes absorbed contacts, which were known by an email alone and so had no aliases. Their ids mean
+-- the absorber from now on. As in `end_accounts`, contacts that were never stored get tombstones as well.
 create or replace function end_contacts(sole uuid[], changes jsonb) returns void
   language plpgsql as $$
 declare

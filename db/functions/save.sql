@@ -1,5 +1,5 @@
 -- Saves the changes of folded strides: for each workspace all or nothing. advances: for each workspace
--- {workspace_id, expected, position, applied, superseded, changes}, with the number of its changes in
+-- {workspace_id, expected, position, applied, superseded, feed_rows}, with the number of its rows in
 -- the change feed. changes: for each table of `Changes` (fold/changes.ts) an array of rows with their
 -- workspace_id. Rows of the change feed have a change_position of 0 or less, counted from the last
 -- change position of the workspace in this save.
@@ -24,9 +24,10 @@ create or replace function save_several(workspaces uuid[], advances jsonb, waits
 as $$
 declare
   sole uuid[] := case when cardinality(workspaces) = 1 then workspaces end;
-  locked uuid[] := lock_at_positions(sole, advances, waits);
+  locked uuid[];
   moving uuid[] := '{}';
 begin
+  locked := lock_at_positions(sole, advances, waits);
   if cardinality(locked) = 0 then return; end if;
   if cardinality(locked) < cardinality(workspaces) then
     advances := rows_of(locked, jsonb_build_object('rows', advances)) -> 'rows';
@@ -47,7 +48,7 @@ begin
   return query select w.id, w.id = any (moving) from unnest(locked) as w (id);
 end $$;
 
--- The same for one workspace, on its node in a sharded Postgres.
+-- The same for one workspace, as `load`.
 create or replace function save(ws uuid, advances jsonb, waits boolean, changes jsonb) returns table (workspace_id uuid, has_moves boolean)
   language plpgsql
   set enable_seqscan = off
@@ -57,8 +58,7 @@ begin
 end $$;
 
 -- Locks the workspaces that are at the expected position, and returns them. sole, here and below: as in
--- load.sql. waits: wait for a writer
--- that has locked a workspace; otherwise leave this workspace out.
+-- load.sql. waits: wait for a writer that has locked a workspace; otherwise leave this workspace out.
 create or replace function lock_at_positions(sole uuid[], advances jsonb, waits boolean) returns uuid[]
   language plpgsql as $$
 begin
@@ -97,10 +97,10 @@ declare
 begin
   update workspace_progress as p set
     applied_number = r."position", applied = p.applied + r.applied, superseded = p.superseded + r.superseded,
-    change_position = greatest(p.change_position, now_at) + r.changes,
-    saved_position = greatest(p.change_position, now_at) + r.changes
+    change_position = greatest(p.change_position, now_at) + r.feed_rows,
+    saved_position = greatest(p.change_position, now_at) + r.feed_rows
   from jsonb_to_recordset(advances) as r (
-    workspace_id uuid, "position" bigint, applied integer, superseded integer, changes integer)
+    workspace_id uuid, "position" bigint, applied integer, superseded integer, feed_rows integer)
   where (sole is null or p.workspace_id = any (sole)) and p.workspace_id = r.workspace_id;
 end $$;
 
@@ -180,7 +180,7 @@ begin
     from jsonb_to_recordset(changes -> 'conversation_touched') as r (
       workspace_id uuid, id uuid, latest_version timestamptz, change_position bigint)
     join workspace_progress as g on g.workspace_id = r.workspace_id
-  where (sole is null or g.workspace_id = any (sole))
+    where (sole is null or g.workspace_id = any (sole))
   loop
     update conversation as c set
       latest_version = greatest(c.latest_version, touch.latest_version), tagger_version = null, change_position = touch.at

@@ -1,7 +1,7 @@
 import type { RemovalJob } from '../../contract/jobs.ts'
 import type { Sql } from '../connection/postgres.ts'
 import { sourcedContacts } from '../../contract/conversation-record.ts'
-import { keysOfContact, type NamedKey, openContactId } from '../../contract/identity/named-keys.ts'
+import { keysOfContact, type NamedKey, contactIdInAnySource } from '../../contract/identity/named-keys.ts'
 import { contactKeys, namedKeys } from '../../contract/identity/purge-keys.ts'
 import type { Realm } from '../../contract/identity/keys.ts'
 import type { Submission, SubmissionOf } from '../../contract/submission.ts'
@@ -133,7 +133,8 @@ const conversationWithout = (
   const left = contacts.filter((_, at) => !isGone(keysOfContact(sourced[at]!, source)))
   const present = new Set(left.map(({ id }) => id))
   const removed = new Set(contacts.map(({ id }) => id)).difference(present)
-  const isTheirs = (id: string): boolean => removed.has(id) || (!present.has(id) && isGone([openContactId(id, source)]))
+  const isTheirs = (id: string): boolean =>
+    removed.has(id) || (!present.has(id) && isGone([contactIdInAnySource(id, source)]))
   const others = messages.filter(({ contactId }) => contactId === undefined || !isTheirs(contactId))
   if (left.length === 0 && others.every(({ contactId }) => contactId === undefined)) return undefined
   return { ...submission, body: { ...submission.body, contacts: left, messages: others } }

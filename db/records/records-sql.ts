@@ -121,7 +121,7 @@ const typed = (columns: readonly (readonly string[])[]): string[] => columns.map
 const valueOf = (name: string, table: RecordTable): string => {
   if (name === 'change_position') return 'g.saved_position + r.change_position'
   if (table.onConflict !== 'merge' || table.key.includes(name)) return `r.${name}`
-  const stored = columnOf(name, table).stored ?? 'keep'
+  const stored = columnOf(name, table).stored ?? 'given'
   switch (stored) {
     case 'members':
       return `case when r.has_all_${name} then r.${name} else coalesce(h.${name} || r.${name}, h.${name}, r.${name}, '{}') end`
@@ -131,6 +131,8 @@ const valueOf = (name: string, table: RecordTable): string => {
     case 'newest':
       return 'newest_number(h.number, h.newest_number, r.number, r.newest_number)'
     case 'keep':
+      return `h.${name}`
+    case 'given':
       return `case when x.given ? '${name}' then r.${name} else h.${name} end`
   }
 }

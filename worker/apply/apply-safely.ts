@@ -97,9 +97,10 @@ export const applyOrHalve = async (dependencies: FaultDependencies, stride: Stri
   }
   const middle = Math.ceil(submissions.length / 2)
   const first = await applyOrHalve(dependencies, { ...stride, submissions: submissions.slice(0, middle) })
-  // A stride can end early if its workspace was deleted or Postgres has lost its last commits.
-  if (first.end !== 'applied') return first
+  // A stride ends early if its submission is postponed, if it moves or removes many records, if its
+  // workspace was deleted, or if Postgres has lost its last commits.
   const after = submissions[middle - 1]!.number
+  if (first.end !== 'applied' || first.position < after) return first
   return joinOutcomes(
     first,
     await applyOrHalve(dependencies, { ...stride, after, submissions: submissions.slice(middle) }),

@@ -10,6 +10,8 @@ import { nothingDone, type Done, type Stride, type StrideOutcome } from './strid
 
 /** More rounds without progress show a fault: the fold may ask for a key that is never loaded. */
 const MOST_ROUNDS = 100
+/** Steps that move or remove records. All of them together take a second or two. */
+const MOST_STEPS = 20
 
 export type StrideStores = {
   sql: Sql
@@ -36,7 +38,8 @@ type Work = {
  * Applies a stride of one workspace: loads the keys of a segment, takes the step that follows from
  * the stored rows, and repeats. A purge cuts the stride into segments. Another load follows if the
  * fold needs more rows, or if another writer was faster. `isShared`: strides of other workspaces wait
- * for this one, so it moves and removes no records.
+ * for this one, so it moves and removes no records. A stride that moves or removes many records ends
+ * before its submissions, and the next one goes on.
  *
  * @throws faults of Postgres, and an error if the stride makes no progress
  */
@@ -45,8 +48,9 @@ export const applyStride = async (
   stride: Stride,
   { isShared }: { isShared: boolean },
 ): Promise<StrideOutcome> => {
-  const { workspaceId, after } = stride
+  const { workspaceId } = stride
   const work = beginWork(stores, stride)
+  let stepsLeft = MOST_STEPS
   for (let round = 0; round <= MOST_ROUNDS; round++) {
     const before = work.position
     const { keys, submissions } = work.segment
@@ -54,8 +58,11 @@ export const applyStride = async (
     noteStored(stores, work, stored)
     const step = nextStep({ known: before, due: work.due, segment: work.segment }, stored)
     if (step.do === 'end') return endOf(work.done, step)
-    if (isShared && step.do === 'remove') return endShared(work, after)
-    const isProgress = await take(stores, work, step)
+    if (step.do === 'move' || step.do === 'remove') {
+      if (isShared) return { ...work.done, end: 'backlog' }
+      if (--stepsLeft < 0) return { ...work.done, end: 'applied', position: work.position }
+    }
+    const isProgress = await doStep(stores, work, step)
     if (work.due.length === 0 && !work.hasMoves) return { ...work.done, end: 'applied', position: work.position }
     if (isProgress) round = 0
   }
@@ -65,8 +72,8 @@ export const applyStride = async (
 const endOf = (done: Done, step: Extract<Step, { do: 'end' }>): StrideOutcome =>
   step.end === 'deleted' ? { ...done, end: step.end } : { ...done, end: step.end, position: step.position }
 
-/** Takes a step. Returns whether it made progress: it applied, moved or removed something. */
-const take = async (stores: StrideStores, work: Work, step: Exclude<Step, { do: 'end' }>): Promise<boolean> => {
+/** Does a step. Returns whether it made progress: it applied, moved or removed something. */
+const doStep = async (stores: StrideStores, work: Work, step: Exclude<Step, { do: 'end' }>): Promise<boolean> => {
   const { workspaceId } = work.segment.realm
   switch (step.do) {
     case 'load':
@@ -105,10 +112,6 @@ const goOn = (work: Work, position: number): void => {
   work.position = position
   work.due = work.due.filter(({ number }) => number > position)
 }
-
-/** Without a part that is applied, the workspace goes on in the backlog. */
-const endShared = ({ done, position }: Work, after: number): StrideOutcome =>
-  position > after ? { ...done, end: 'applied', position } : { ...done, end: 'backlog' }
 
 const decide = async (
   stores: StrideStores,

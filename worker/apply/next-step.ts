@@ -40,7 +40,7 @@ export const nextStep = ({ known, due, segment }: Left, stored: StoredState): St
   if (first === undefined) return { do: 'end', end: 'applied', position }
   if (stored.isRemoving) return { do: 'remove' }
   const submissions = segment.submissions.filter(({ number }) => number > position)
-  // Another writer has applied the segment. A purge is decided alone, after a load of its receipt.
+  // Another writer has applied the segment, or the next submission is not in it.
   if (submissions[0] !== first) return { do: 'load', segment: nextSegment(segment.realm, due, stored.hadPurges) }
   if (first.operation !== 'purge_contact') return foldSegment({ ...segment, submissions }, stored)
   const isDecided = stored.rows.some(({ kind, key }) => kind === 'receipt' && key === first.submissionId)

@@ -26,8 +26,8 @@ export type StrideOutcome = Done &
     /** Postgres has lost its last commits: the log has to be read again from this position. */
     | { end: 'behind'; position: number }
     /**
-     * The workspace goes on in the queue `backlog`, in a job of its own: the stride fails, or has
-     * records to move or to remove first.
+     * The workspace goes on in the queue `backlog`, in a job of its own: the stride fails, or there
+     * are records to move or to remove.
      */
     | { end: 'backlog' }
     /** The next submission failed. The next attempt comes after `ms`. */
