@@ -1,7 +1,7 @@
 import type { Operation } from '../contract/submission.ts'
 import type { RowOf } from '../contract/records/tables.ts'
 
-type Link = { id: string; target: string }
+type GoneProfile = { id: string; target: string }
 
 /**
  * The changes of a stride, as rows by table. `save` in db/apply/save.ts writes them. It also sets
@@ -9,13 +9,13 @@ type Link = { id: string; target: string }
  */
 export type Changes = {
   account: ProfileRow<'account'>[]
-  account_gone: Link[]
+  account_gone: GoneProfile[]
   account_alias: RowOf<'account_alias'>[]
   account_external_id: RowOf<'account_external_id'>[]
   account_domain: RowOf<'account_domain'>[]
   account_name: RowOf<'account_name'>[]
   contact: ProfileRow<'contact'>[]
-  contact_gone: Link[]
+  contact_gone: GoneProfile[]
   contact_alias: RowOf<'contact_alias'>[]
   contact_external_id: RowOf<'contact_external_id'>[]
   contact_email: RowOf<'contact_email'>[]
