@@ -14,7 +14,7 @@ const MICROSECONDS_PER_SECOND = 1_000_000
  */
 const SUSTAINED_LOADS = 4
 
-export type Outcome<Name extends string> = {
+export type LoadFigures<Name extends string> = {
   perSecond: number
   totalMicroseconds: number
   microseconds: Record<Name, number>
@@ -37,7 +37,7 @@ type Observed<Name extends string> = {
 export const observe = async <Name extends string>(
   rig: Rig,
   { target, how = {}, until, pids }: Observed<Name>,
-): Promise<Outcome<Name>> => {
+): Promise<LoadFigures<Name>> => {
   const names = Object.keys(pids) as Name[]
   await untilQuiet(pids)
   const before = usageOf(pids)
@@ -68,7 +68,7 @@ export const observeService = (
   rig: Rig,
   service: Service,
   { target = feedbackTarget(service), how = {} }: { target?: LoadTarget; how?: LoadHow } = {},
-): Promise<Outcome<ProcessName>> =>
+): Promise<LoadFigures<ProcessName>> =>
   observe(rig, {
     target,
     how,

@@ -86,7 +86,7 @@ export const loadWith = async (rig: Rig, target: LoadTarget, how: LoadHow = {}):
   return result
 }
 
-type Submission = { token?: string; path: string; body: object; idempotencyKey?: string }
+type SubmissionRequest = { token?: string; path: string; body: object; idempotencyKey?: string }
 
 /**
  * Submits one body outside of a load, and returns the id of the submission.
@@ -95,7 +95,7 @@ type Submission = { token?: string; path: string; body: object; idempotencyKey?:
 export const submit = async (
   rig: Rig,
   service: Service,
-  { token = service.token, path, body, idempotencyKey }: Submission,
+  { token = service.token, path, body, idempotencyKey }: SubmissionRequest,
 ): Promise<string> => {
   const answer = await fetch(`${service.url}${path}`, {
     method: 'POST',

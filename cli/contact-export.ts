@@ -8,11 +8,11 @@ import type { Sql } from '../db/connection/postgres.ts'
 import type { RedisClient } from '../queue/redis/connect-redis.ts'
 import { createLog } from '../queue/log/log.ts'
 
-type Stores = { sql: Sql; redis: RedisClient; prefix: string; hashKey: HashKey }
+type ExportStores = { sql: Sql; redis: RedisClient; prefix: string; hashKey: HashKey }
 type ExportRequest = { workspace: { id: string; name: string }; wanted: PurgeRequest; at: Date }
 
 /** `keys`: the requested keys, and those by which submissions name the found contacts. */
-type Person = { realm: Realm; keys: ReadonlySet<string> }
+type ContactKeys = { realm: Realm; keys: ReadonlySet<string> }
 
 /**
  * All data about the contacts that a purge with the same options would match, as one JSON document
@@ -21,7 +21,7 @@ type Person = { realm: Realm; keys: ReadonlySet<string> }
  * between appears twice, not never.
  */
 export const exportContacts = async (
-  stores: Stores,
+  stores: ExportStores,
   { workspace, wanted, at }: ExportRequest,
 ): Promise<AsyncGenerator<string> | undefined> => {
   const realm = { hashKey: stores.hashKey, workspaceId: workspace.id }
@@ -42,9 +42,9 @@ const hasAny = async (items: AsyncGenerator): Promise<boolean> => {
   return false
 }
 
-type Contents = { person: Person; find: () => Promise<FoundContacts>; head: Readonly<Record<string, string>> }
+type Contents = { person: ContactKeys; find: () => Promise<FoundContacts>; head: Readonly<Record<string, string>> }
 
-const document = async function* (stores: Stores, { person, find, head }: Contents) {
+const document = async function* (stores: ExportStores, { person, find, head }: Contents) {
   yield JSON.stringify(head).slice(0, -1)
   yield* member('queuedSubmissions', queuedSubmissions(stores, person))
   yield* member('deadSubmissions', deadSubmissions(stores, person))
@@ -63,18 +63,21 @@ const member = async function* (name: string, items: AsyncIterable<string>): Asy
   yield '\n]'
 }
 
-const queuedSubmissions = async function* ({ redis, prefix }: Stores, person: Person): AsyncGenerator<string> {
+const queuedSubmissions = async function* (
+  { redis, prefix }: ExportStores,
+  person: ContactKeys,
+): AsyncGenerator<string> {
   for await (const submission of createLog(redis, prefix).readWaiting(person.realm.workspaceId)) {
     if (isNamed(person, submission)) yield JSON.stringify(submission)
   }
 }
 
-const deadSubmissions = async function* ({ sql }: Stores, person: Person): AsyncGenerator<string> {
+const deadSubmissions = async function* ({ sql }: ExportStores, person: ContactKeys): AsyncGenerator<string> {
   for await (const { submission, about } of readDead(sql, person.realm.workspaceId)) {
     const isTheirs = isNamed(person, JSON.parse(submission) as Submission)
     if (isTheirs) yield `${about.slice(0, -1)}, "submission": ${submission}}`
   }
 }
 
-const isNamed = ({ realm, keys }: Person, submission: Submission): boolean =>
+const isNamed = ({ realm, keys }: ContactKeys, submission: Submission): boolean =>
   namedKeys(realm, submission).some((key) => keys.has(key))

@@ -6,7 +6,7 @@ import type { RedisClient } from '../queue/redis/connect-redis.ts'
 import { forgetWorkspace } from '../queue/log/forget-workspace.ts'
 import type { ProgressBar } from './progress-bar.ts'
 
-type Stores = { sql: Sql; redis: RedisClient; prefix: string }
+type DeletionStores = { sql: Sql; redis: RedisClient; prefix: string }
 
 type DeletionProgress = Pick<ProgressBar, 'note' | 'set'>
 
@@ -25,7 +25,7 @@ const UNDER_WAY_MS = 2_000
  * @param startProgress gets the number of rows.
  */
 export const deleteWorkspace = async (
-  { sql, redis, prefix }: Stores,
+  { sql, redis, prefix }: DeletionStores,
   workspaceId: string,
   startProgress: (total: number) => DeletionProgress,
 ): Promise<{ rows: number; keys: number }> => {

@@ -11,7 +11,7 @@ export type ProgressBar = {
   readonly end: () => void
 }
 
-type Progress = {
+type ProgressBarOptions = {
   readonly label: string
   readonly total: number
   readonly output: ProgressOutput
@@ -23,7 +23,7 @@ type Progress = {
  * Shows progress: on a terminal in one line that fills up, elsewhere in a plain line for each note
  * and a last line at the end.
  */
-export const startProgressBar = ({ label, total, output, now }: Progress): ProgressBar => {
+export const startProgressBar = ({ label, total, output, now }: ProgressBarOptions): ProgressBar => {
   const started = now?.() ?? 0
   let done = 0
   let note = ''

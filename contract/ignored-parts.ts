@@ -23,9 +23,9 @@ export const findIgnoredParts = (schema: GenericSchema, body: JsonValue): Ignore
 
 const UNKNOWN = 'is not a known member, and handling=strict refuses unknown ones'
 
-type Place = { value: JsonValue | undefined; path: readonly (string | number)[] }
+type ValuePlace = { value: JsonValue | undefined; path: readonly (string | number)[] }
 
-const find = (schema: GenericSchema, { value, path }: Place, found: IgnoredPart[]): void => {
+const find = (schema: GenericSchema, { value, path }: ValuePlace, found: IgnoredPart[]): void => {
   const { entries, item, columns, named } = known(schema)
   if (item && Array.isArray(value)) {
     for (let index = 0; index < value.length && found.length < MAX_REPORTED_PROBLEMS; index++) {
@@ -51,7 +51,7 @@ const find = (schema: GenericSchema, { value, path }: Place, found: IgnoredPart[
 const isNaming = (value: JsonValue | undefined): boolean => typeof value === 'string' && !isPlaceholder(value)
 
 /** `$Email` instead of `$email`, and `email` without its `$`. */
-const misspeltColumns = (columns: readonly string[], value: JsonObject, path: Place['path']): IgnoredPart[] =>
+const misspeltColumns = (columns: readonly string[], value: JsonObject, path: ValuePlace['path']): IgnoredPart[] =>
   Object.keys(value).flatMap((name) => {
     const lower = name.toLowerCase()
     const meant = columns.find((column) => column.toLowerCase() === (lower === 'email' ? '$email' : lower))
@@ -71,15 +71,15 @@ type Known = {
 }
 
 /** The parts of a Valibot schema that `known` reads. */
-type Part = BaseMetadata<unknown> & {
+type SchemaPart = BaseMetadata<unknown> & {
   entries?: Known['entries']
   wrapped?: GenericSchema
-  pipe?: readonly Part[]
+  pipe?: readonly SchemaPart[]
   metadata?: { array?: { item: GenericSchema }; known?: { entries: object }; named?: readonly string[] }
 }
 
-const known = (schema: GenericSchema | Part): Known => {
-  const { entries, wrapped, pipe, metadata } = schema as Part
+const known = (schema: GenericSchema | SchemaPart): Known => {
+  const { entries, wrapped, pipe, metadata } = schema as SchemaPart
   if (wrapped) return known(wrapped)
   if (pipe) return Object.assign({}, ...pipe.map(known)) as Known
   return {

@@ -16,7 +16,7 @@ import { identifiedValues, type Profile, textOf } from './profile.ts'
 import type { StoredRowOf } from './stored.ts'
 
 /** `source`: the source stored with the external id if the account is new. */
-type Identified = { record: AccountRecord; source: string; submission: Submission; claims: Claims }
+type IdentifiedAccount = { record: AccountRecord; source: string; submission: Submission; claims: Claims }
 
 /** The accounts of a workspace. An external id means the same account in all sources. */
 export class Accounts {
@@ -45,7 +45,7 @@ export class Accounts {
    * Sets the values of the record, and claims its domain and name. A late record only fills absent
    * values.
    */
-  identify(identified: Identified): Profile {
+  identify(identified: IdentifiedAccount): Profile {
     const { record, submission, claims } = identified
     const account = this.#findOrCreate(identified)
     const values = identifiedValues('account', record)
@@ -86,7 +86,7 @@ export class Accounts {
       changes.account_external_id.push({ key_id: key, source, external_id: externalId, account_id: account.id })
   }
 
-  #findOrCreate({ record, source }: Identified): Profile {
+  #findOrCreate({ record, source }: IdentifiedAccount): Profile {
     const key = accountIdKey(this.realm, record.id)
     const found = this.#byExternalId.get(key)
     if (found !== undefined) return found
@@ -102,7 +102,7 @@ export class Accounts {
 type DomainMeaning = { account: Profile; isClaimed: boolean }
 /** The account of a name. `linked`: the name means the account of this domain. */
 type NameMeaning = { kind: 'claimed' | 'anonymous'; account: Profile } | { kind: 'linked'; domain: string }
-type Claim = { account: Profile; isLate: boolean; submission: Submission }
+type AccountClaim = { account: Profile; isLate: boolean; submission: Submission }
 
 /** Domains and names of accounts, in canonical form. */
 class AccountNames {
@@ -139,7 +139,7 @@ class AccountNames {
    * The latest claim counts, but a late claim gives way to any other claim. The first claim absorbs
    * the anonymous account of the domain.
    */
-  giveDomain(domain: string, { account, isLate, submission }: Claim): void {
+  giveDomain(domain: string, { account, isLate, submission }: AccountClaim): void {
     const meaning = this.#domains.get(domain)
     if (meaning?.isClaimed === true && (isLate || meaning.account === account)) return
     if (meaning?.isClaimed === false) account.absorb(meaning.account, submission)
@@ -148,7 +148,7 @@ class AccountNames {
   }
 
   /** Follows the rules of `giveDomain`. A linked name has no anonymous account to absorb. */
-  giveName(name: string, { account, isLate, submission }: Claim): void {
+  giveName(name: string, { account, isLate, submission }: AccountClaim): void {
     const meaning = this.#names.get(name)
     if (meaning?.kind === 'claimed' && (isLate || meaning.account === account)) return
     if (meaning?.kind === 'anonymous') account.absorb(meaning.account, submission)

@@ -24,7 +24,7 @@ type NewKey = SourceKey & { key: string; externalId: string }
  * A contact record of a submission. The contact is created in `defaultSource` if the record has no
  * source.
  */
-export type Identified = { record: ContactRecord; defaultSource: string; submission: Submission; claims: Claims }
+export type IdentifiedContact = { record: ContactRecord; defaultSource: string; submission: Submission; claims: Claims }
 
 /** The contacts of a workspace and their external ids. */
 export class Contacts {
@@ -60,7 +60,7 @@ export class Contacts {
    * Finds or creates the contact of a record by external id: in the source of the record, or the
    * oldest contact of all sources if the record has no source.
    */
-  findOrCreate({ record, defaultSource, submission: { number } }: Omit<Identified, 'claims'>): Profile {
+  findOrCreate({ record, defaultSource, submission: { number } }: Omit<IdentifiedContact, 'claims'>): Profile {
     const key = contactIdKey(this.realm, record.id)
     let sources = this.#byExternalId.get(key)
     if (sources === undefined) this.#byExternalId.set(key, (sources = []))
@@ -78,7 +78,7 @@ export class Contacts {
   /**
    * Sets the values of the record, and claims its email. A late record only fills absent values.
    */
-  identify(identified: Identified): { contact: Profile; isLate: boolean } {
+  identify(identified: IdentifiedContact): { contact: Profile; isLate: boolean } {
     const { record, submission, claims } = identified
     const contact = this.findOrCreate(identified)
     const values = identifiedValues('contact', record)
@@ -133,11 +133,11 @@ const byAge = (a: SourceKey, b: SourceKey): number => a.number - b.number || byS
 export const bySource = (a: string, b: string): number => (a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b)))
 
 /** The contact of an email. Without a claim, the contact is anonymous: known by the email only. */
-type Meaning = { contact: Profile; isClaimed: boolean; number: number }
+type EmailMeaning = { contact: Profile; isClaimed: boolean; number: number }
 /** `number`: of the claim, of the feedback that created the contact, or `HOLDS_ONLY`. */
 type Holding = { number: number; isClaimed: boolean }
 /** `isEmailFilled`: a late identify filled the email column. */
-type Claim = {
+type EmailClaim = {
   email: string
   contact: Profile
   isLate: boolean
@@ -157,7 +157,7 @@ class Emails {
   readonly realm: Realm
   readonly epochs: Epochs
   readonly profiles: Profiles
-  readonly #meanings = new Map<string, Meaning>()
+  readonly #meanings = new Map<string, EmailMeaning>()
   /** The changes, by email. */
   readonly #held = new Map<string, Map<Profile, Holding>>()
   readonly #gone: { email: string; contact: Profile }[] = []
@@ -176,7 +176,7 @@ class Emails {
    * Adds the claim of an identify. A late identify gets the email only if no contact has claimed
    * the email.
    */
-  addClaim({ email, contact, isLate, isEmailFilled, submission, claims }: Claim): void {
+  addClaim({ email, contact, isLate, isEmailFilled, submission, claims }: EmailClaim): void {
     const holdOnly = (): void => {
       if (!isLate || isEmailFilled) this.#note(email, contact, { number: HOLDS_ONLY, isClaimed: true })
     }

@@ -11,7 +11,7 @@ import { type Link, linkTo, type Unresolved } from './profiles.ts'
 import type { StoredRowOf } from './stored.ts'
 
 type FeedbackSubmission = SubmissionOf<'create_feedback'>
-type Feedback = {
+type FoldedFeedback = {
   submission: FeedbackSubmission
   contact: Link
   account: Link
@@ -38,7 +38,7 @@ type Reference = {
 export class Feedbacks {
   readonly realm: Realm
   readonly registers: Registers
-  readonly #feedbacks = new Map<string, Feedback>()
+  readonly #feedbacks = new Map<string, FoldedFeedback>()
   /** The newest number of each stored feedback, by id, for replays. */
   readonly #storedNewest = new Map<string, number>()
 

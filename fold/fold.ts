@@ -5,7 +5,7 @@ import { numberAtAcceptance, type Submission } from '../contract/submission.ts'
 import { Accounts } from './accounts.ts'
 import { type Changes, noChanges, type ReceiptRow } from './changes.ts'
 import { Claims, Epochs, type Link, Unresolved } from './profiles.ts'
-import { Contacts, type Identified } from './contacts.ts'
+import { Contacts, type IdentifiedContact } from './contacts.ts'
 import { Conversations } from './conversations.ts'
 import type { Profile } from './profile.ts'
 import { Feedbacks } from './feedbacks.ts'
@@ -101,7 +101,7 @@ export class Fold {
    * Identifies a contact and its nested account. Without a nested account, the link stays. A late
    * record only sets a missing link.
    */
-  #identify(identified: Identified): Profile {
+  #identify(identified: IdentifiedContact): Profile {
     const { record, defaultSource, submission, claims } = identified
     const { contact, isLate } = this.#contacts.identify(identified)
     if (record.account == null) return contact

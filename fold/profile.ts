@@ -69,7 +69,7 @@ export class Profile {
   }
 
   /** Sets all given values; null clears a column. */
-  identify({ columns, properties }: Values, submission: Submission): void {
+  identify({ columns, properties }: ProfileValues, submission: Submission): void {
     Object.assign(this.draft.columns, columns)
     const keys = Object.keys(properties)
     for (const key of keys) setMember(this.draft.properties, key, properties[key]!)
@@ -81,7 +81,7 @@ export class Profile {
   }
 
   /** Fills absent values. A metadata key with the value null counts as present. */
-  fillIn({ columns, properties }: Values, submission: Submission): void {
+  fillIn({ columns, properties }: ProfileValues, submission: Submission): void {
     const free = Object.keys(columns).filter((column) => columns[column] !== null && !this.hasColumn(column))
     for (const column of free) this.draft.columns[column] = columns[column]!
     const keys = Object.keys(properties).filter((key) => !this.#hasProperty(key))
@@ -106,7 +106,7 @@ export class Profile {
    * Whether this profile is newer than an identify: it has a later `$updatedAt`, or the identify is
    * a replay and a submission that was accepted after the original has changed the profile.
    */
-  isNewerThan({ columns }: Values, { originalNumber }: Submission): boolean {
+  isNewerThan({ columns }: ProfileValues, { originalNumber }: Submission): boolean {
     if (originalNumber !== undefined && this.#newest() > originalNumber) return true
     const given = columns['source_updated_at']
     if (typeof given !== 'string') return false
@@ -186,7 +186,7 @@ export class Profile {
 }
 
 /** Values of a contact or account: columns and metadata. */
-type Values = { columns: Readonly<Record<string, JsonValue>>; properties: JsonObject }
+type ProfileValues = { columns: Readonly<Record<string, JsonValue>>; properties: JsonObject }
 
 /** The `$`-keys that have a column in both tables. A key without a column is metadata. */
 const SHARED = {
@@ -201,7 +201,7 @@ const COLUMNS: Readonly<Record<'contact' | 'account', Readonly<Record<string, st
 }
 
 /** The values of an identify. */
-export const identifiedValues = (kind: 'contact' | 'account', record: ContactRecord | AccountRecord): Values => {
+export const identifiedValues = (kind: 'contact' | 'account', record: ContactRecord | AccountRecord): ProfileValues => {
   const given = unflattenIf(record.shouldUnflattenProperties, record.properties ?? {})
   const columns: Record<string, JsonValue> = {}
   const properties: JsonObject = {}
@@ -217,7 +217,7 @@ export const identifiedValues = (kind: 'contact' | 'account', record: ContactRec
 const isTime = (column: string): boolean => column === 'source_created_at' || column === 'source_updated_at'
 
 /** The text of a column; empty if the column has no value. */
-export const textOf = ({ columns }: Values, column: string): string => {
+export const textOf = ({ columns }: ProfileValues, column: string): string => {
   const value = columns[column]
   return typeof value === 'string' ? value : ''
 }

@@ -39,7 +39,7 @@ export type ReadCondition = () => Promise<Condition>
 /** A member that takes longer counts as not read. */
 const READ_WITHIN_MS = 2_000
 
-type Sources = {
+type ConditionSources = {
   sql: Sql
   redis: RedisClient
   prefix: string
@@ -52,7 +52,7 @@ type Sources = {
  * The returned function reads each member separately, so that one missing server does not hide the
  * state of the others. The function never rejects.
  */
-export const createReadCondition = ({ sql, redis, prefix, queues, ledgersAtOnce }: Sources): ReadCondition => {
+export const createReadCondition = ({ sql, redis, prefix, queues, ledgersAtOnce }: ConditionSources): ReadCondition => {
   const ledgers = createLedgers({ sql, redis, prefix }, ledgersAtOnce)
   return async () => {
     const at = Date.now()

@@ -16,7 +16,7 @@ export type Ledgers = {
   names: () => ReadonlyMap<string, string> | undefined
 }
 
-type Sources = { sql: Sql; redis: RedisClient; prefix: string }
+type LedgerStores = { sql: Sql; redis: RedisClient; prefix: string }
 
 /** With more workspaces, a read covers the changing ones and the next ones in the order of ids. */
 const READ_AT_ONCE = 500
@@ -26,7 +26,7 @@ const BEFORE_ALL_IDS = '00000000-0000-0000-0000-000000000000'
  * Keeps the ledgers between reads: the ledger of an idle workspace changes only when a server loses
  * data. A workspace counts as changing while its log has entries, and at one more read.
  */
-export const createLedgers = (sources: Sources, readAtOnce = READ_AT_ONCE): Ledgers => {
+export const createLedgers = (sources: LedgerStores, readAtOnce = READ_AT_ONCE): Ledgers => {
   const ledgers = new Map<string, Ledger>()
   const names = new Map<string, string>()
   const round = createRound(readAtOnce)
@@ -59,7 +59,10 @@ export const createLedgers = (sources: Sources, readAtOnce = READ_AT_ONCE): Ledg
   }
 }
 
-const readLedgers = async ({ sql, redis, prefix }: Sources, workspaceIds: readonly string[]): Promise<Ledger[]> => {
+const readLedgers = async (
+  { sql, redis, prefix }: LedgerStores,
+  workspaceIds: readonly string[],
+): Promise<Ledger[]> => {
   // Read before the settled totals, as `ledgersOf` asks for.
   const totals = await readLogTotals(redis, prefix, workspaceIds)
   return ledgersOf(totals, await readSettledTotals(sql, workspaceIds))

@@ -4,7 +4,7 @@ import { type ProcessReport, STORAGE_BOUNDS_SECONDS } from '../queue/jobs/proces
 import { type Crowding, crowdingIn, type WorkspaceLoad } from './workspace-loads.ts'
 import { type Condition, loadsIn } from './condition.ts'
 
-type Queued = { waiting: number; active: number; delayed: number; failed: number; oldestSeconds: number }
+type QueueCounts = { waiting: number; active: number; delayed: number; failed: number; oldestSeconds: number }
 
 /**
  * The installation at one moment, for curves and findings. A member is null if it has no value or
@@ -21,7 +21,7 @@ export type Point = Rates & {
   silent: number | null
   /** Queues whose jobs no worker takes. */
   unserved: readonly string[] | null
-  queues: Readonly<Record<string, Queued>> | null
+  queues: Readonly<Record<string, QueueCounts>> | null
   /** Workspace loads, the heaviest first. */
   heaviest: readonly WorkspaceLoad[] | null
   crowding: Crowding | null

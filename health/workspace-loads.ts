@@ -15,7 +15,7 @@ export type WorkspaceLoad = {
   applyingShare: number
 }
 
-type Sources = {
+type LoadSources = {
   /** The names of workspaces, by id. */
   workspaces: ReadonlyMap<string, string>
   logs: readonly LogTotals[]
@@ -29,7 +29,7 @@ const LEAST_BUSY = 0.05
 const LEAST_SHARE = 0.01
 
 /** The loads of all workspaces with a load, the heaviest first. Deleted workspaces are left out. */
-export const workspaceLoads = ({ workspaces, logs, processes, nowMs }: Sources): WorkspaceLoad[] => {
+export const workspaceLoads = ({ workspaces, logs, processes, nowMs }: LoadSources): WorkspaceLoad[] => {
   const applyingShareOf = createApplyingShares(processes)
   const logOf = new Map(logs.map((log) => [log.workspaceId, log]))
   const allWaiting = Math.max(1, sum(logs.map(({ queued }) => queued)))

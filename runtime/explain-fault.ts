@@ -3,14 +3,14 @@ import { codeOf, describeFault, isOfFile } from './fault.ts'
 /** An explanation of a server's fault, with its kind and code, and the remedy. */
 export type Explained = { what: string; remedy: string }
 
-type Server = { name: 'Postgres' | 'Redis'; setting: 'DATABASE_URL' | 'REDIS_URL' }
-type Meaning = readonly [codes: RegExp, what: string, remedy: string]
+type ServerSetting = { name: 'Postgres' | 'Redis'; setting: 'DATABASE_URL' | 'REDIS_URL' }
+type CodeMeaning = readonly [codes: RegExp, what: string, remedy: string]
 
-const POSTGRES: Server = { name: 'Postgres', setting: 'DATABASE_URL' }
-const REDIS: Server = { name: 'Redis', setting: 'REDIS_URL' }
+const POSTGRES: ServerSetting = { name: 'Postgres', setting: 'DATABASE_URL' }
+const REDIS: ServerSetting = { name: 'Redis', setting: 'REDIS_URL' }
 
 /** The first match counts. `explain` fills in SETTING. */
-const OF_CONNECTIONS: readonly Meaning[] = [
+const OF_CONNECTIONS: readonly CodeMeaning[] = [
   [/^(?:ENOTFOUND|EAI_\w+|ENODATA)$/, 'the name of its host is not known here', 'Check the host in SETTING.'],
   [/^ECONNREFUSED$/, 'nothing listens at its address', 'Check that it runs, and check host and port in SETTING.'],
   [
@@ -42,7 +42,7 @@ const OF_CONNECTIONS: readonly Meaning[] = [
   ],
 ]
 
-const OF_POSTGRES: readonly Meaning[] = [
+const OF_POSTGRES: readonly CodeMeaning[] = [
   [/^28P01$/, 'user or password is wrong', 'Correct them in SETTING.'],
   [
     /^28000$/,
@@ -60,7 +60,7 @@ const OF_POSTGRES: readonly Meaning[] = [
   [/^25006$/, 'it takes no writes here: it is a standby, or read-only', 'Name the primary in SETTING.'],
 ]
 
-const OF_REDIS: readonly Meaning[] = [
+const OF_REDIS: readonly CodeMeaning[] = [
   [/^(?:WRONGPASS|NOAUTH)$/, 'user or password is wrong', 'Correct them in SETTING.'],
   [/^NOPERM$/, 'the user may not do this', 'Grant all commands on its keys to the user in SETTING.'],
   [
@@ -91,7 +91,11 @@ const unexplained = (error: unknown): Explained => ({
   remedy: 'Check the logs of Postgres and Redis.',
 })
 
-const explain = (error: unknown, { name, setting }: Server, own: readonly Meaning[]): Explained | undefined => {
+const explain = (
+  error: unknown,
+  { name, setting }: ServerSetting,
+  own: readonly CodeMeaning[],
+): Explained | undefined => {
   const code = codeOf(error) ?? ''
   const ofConnection = isOfFile(error) ? undefined : OF_CONNECTIONS.find(([codes]) => codes.test(code))
   const meaning = own.find(([codes]) => codes.test(code)) ?? ofConnection

@@ -7,7 +7,7 @@ export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE
 
 /** The value of a metric for one set of labels. */
 export type Figure = { labels?: Readonly<Record<string, string>>; value: number }
-type Described = { name: string; help: string; labels?: readonly string[] }
+type MetricDescription = { name: string; help: string; labels?: readonly string[] }
 
 /**
  * By default, `prom-client` wakes an idle process a hundred times a second. event-loop-delay.ts has
@@ -18,16 +18,16 @@ const LOOP_LOOKED_AT_EVERY_MS = 1_000
 /** The metrics of one process. */
 export type ProcessMetrics = {
   /** A count since the start of the process. */
-  counter: (described: Described) => Counter
+  counter: (described: MetricDescription) => Counter
   /** Counts values up to each of the `buckets`, which ascend. */
-  histogram: (described: Described & { buckets: readonly number[] }) => Histogram
+  histogram: (described: MetricDescription & { buckets: readonly number[] }) => Histogram
   /**
    * A gauge that reads its figures at each scrape. A set of labels without a known value has no
    * figure.
    */
-  gauge: (described: Described, read: () => readonly Figure[]) => void
+  gauge: (described: MetricDescription, read: () => readonly Figure[]) => void
   /** A counter that reads its figures at each scrape. */
-  scrapedCounter: (described: Described, read: () => readonly Figure[]) => void
+  scrapedCounter: (described: MetricDescription, read: () => readonly Figure[]) => void
   /** In the Prometheus text format 0.0.4. */
   text: () => Promise<string>
 }
@@ -65,7 +65,7 @@ export const createProcessMetrics = (kind: 'api' | 'worker'): ProcessMetrics => 
   }
 }
 
-const configOf = ({ name, help, labels = [] }: Described) => ({ name, help, labelNames: labels })
+const configOf = ({ name, help, labels = [] }: MetricDescription) => ({ name, help, labelNames: labels })
 
 /** Sets all figures of a metric when it is scraped. */
 const createCollect = <Metric extends Gauge | Counter>(

@@ -171,7 +171,7 @@ const NO_SCHEMA_BEHIND_POOLER =
 const POOLER_IS_NOT_SET = 'DATABASE_URL says pgbouncer=true: set DATABASE_POOLER=transaction.'
 const SAME_TOKEN = 'BOOTSTRAP_ACCESS_TOKEN and BOOTSTRAP_ADMIN_TOKEN are the same: expected two different tokens.'
 
-type Environment = Readonly<Record<string, string | undefined>>
+export type Environment = Readonly<Record<string, string | undefined>>
 
 /**
  * Adds the secrets that are given as files only. White space at the ends of a file is cut off.

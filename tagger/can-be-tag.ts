@@ -1,5 +1,5 @@
 import { type Lexicon, UNKNOWN, type WordTraits } from './lexicon.ts'
-import { isHeadFirst, type Reading, type Span, wordAt } from './reading.ts'
+import { isHeadFirst, type Reading, type TextSpan, wordAt } from './reading.ts'
 import { singular } from './word-endings.ts'
 
 const WITH_ARTICLES = new Set(['en', 'es', 'fr', 'de', 'pt', 'it', 'nl', 'ar'])
@@ -7,7 +7,7 @@ const WITH_ARTICLES = new Set(['en', 'es', 'fr', 'de', 'pt', 'it', 'nl', 'ar'])
 const MIN_UNLISTED_HEAD_CHARACTERS = 4
 
 /** Whether a phrase looks like a noun with its modifiers. The score says how good a tag it is. */
-export const canBeTag = (reading: Reading, { start, end }: Span, isDetermined: boolean): boolean => {
+export const canBeTag = (reading: Reading, { start, end }: TextSpan, isDetermined: boolean): boolean => {
   const { traits, lexicon } = reading
   if (lexicon === UNKNOWN) return false
   const headAt = isHeadFirst(lexicon) ? start : end - 1
@@ -29,7 +29,7 @@ export const canBeTag = (reading: Reading, { start, end }: Span, isDetermined: b
  * Whether a word of an English phrase is probably a verb, such as `covers` in `the chat widget
  * covers the button`, or `typing` in `typing lunch` at the beginning of a clause.
  */
-const hasVerb = (reading: Reading, { start, end }: Span): boolean => {
+const hasVerb = (reading: Reading, { start, end }: TextSpan): boolean => {
   const { traits } = reading
   for (let at = start + 1; at < end; at++) {
     const isLast = at === end - 1
@@ -49,7 +49,7 @@ const mayBeVerb = (part: WordTraits | undefined, word: string): boolean =>
  * Whether a phrase that can be a tag may still be a name or a typing error. Only languages with
  * articles have doubtful phrases.
  */
-export const isDoubtful = (reading: Reading, { start, end }: Span, isDetermined: boolean): boolean => {
+export const isDoubtful = (reading: Reading, { start, end }: TextSpan, isDetermined: boolean): boolean => {
   const { traits, lexicon } = reading
   const head = traits[isHeadFirst(lexicon) ? start : end - 1]
   if (head === undefined || !WITH_ARTICLES.has(lexicon.language)) return false
@@ -91,7 +91,7 @@ const canBePart = (lexicon: Lexicon, part: WordTraits): boolean => {
  * adjectives. In German, all words must be capitalised. In scripts without spaces, all must be
  * known nouns. In any other language, at least one word must be a known noun.
  */
-const isPhrase = ({ traits, tokens, lexicon }: Reading, { start, end }: Span): boolean => {
+const isPhrase = ({ traits, tokens, lexicon }: Reading, { start, end }: TextSpan): boolean => {
   if (lexicon.language === 'en') return true
   let listed = 0
   let capitalised = 0

@@ -5,7 +5,7 @@ import { ENGLISH_COMPOUNDS } from './english-words.ts'
 import { hashTerm } from './memory.ts'
 import { isAside, isDenied, isFailing, isLeading, isLocated, isInsideLonger } from './clause.ts'
 import type { Lexicon, WordTraits } from './lexicon.ts'
-import { canBeEdge, type Reading, type Span, wordAt } from './reading.ts'
+import { canBeEdge, type Reading, type TextSpan, wordAt } from './reading.ts'
 import { singular } from './word-endings.ts'
 
 const MAX_WORDS = 3
@@ -46,7 +46,7 @@ const addPhrases = (found: Map<string, Candidate>, reading: Reading, start: numb
   }
 }
 
-const addOccurrence = (found: Map<string, Candidate>, reading: Reading, span: Span): void => {
+const addOccurrence = (found: Map<string, Candidate>, reading: Reading, span: TextSpan): void => {
   const { start, end } = span
   const key = keyOfSpan(reading, span)
   let candidate = found.get(key)
@@ -73,7 +73,7 @@ const addRearranged = (found: Map<string, Candidate>, reading: Reading, phrase: 
   if (order.length > 1 && (order[0] !== at || end > at + 2)) count(candidate, reading, { start: at, end })
 }
 
-const keyOfSpan = ({ traits }: Reading, { start, end }: Span): string => {
+const keyOfSpan = ({ traits }: Reading, { start, end }: TextSpan): string => {
   let key = traits[start]?.stem ?? ''
   for (let at = start + 1; at < end; at++) key += ` ${traits[at]?.stem ?? ''}`
   return key
@@ -146,7 +146,7 @@ const findCompound = ({ language, compounds }: Lexicon, words: readonly string[]
   return words.length === 2 && ENGLISH_COMPOUNDS.has(phrase) ? 'listed' : undefined
 }
 
-const count = (candidate: Candidate, reading: Reading, span: Span): void => {
+const count = (candidate: Candidate, reading: Reading, span: TextSpan): void => {
   const { start, end } = span
   const { traits } = reading
   const before = traits[start - 1]
@@ -183,7 +183,7 @@ const isRequested = ({ traits }: Reading, start: number): boolean => {
   return false
 }
 
-const hasEvent = ({ tokens }: Reading, { start, end }: Span): boolean => {
+const hasEvent = ({ tokens }: Reading, { start, end }: TextSpan): boolean => {
   for (let at = start; at < end; at++) {
     const token = tokens[at]
     if (token?.kind === 'word' && token.isEvent === true) return true

@@ -1,5 +1,5 @@
 import type { WordTraits } from './lexicon.ts'
-import { isNounLike, type Reading, type Span, wordAt } from './reading.ts'
+import { isNounLike, type Reading, type TextSpan, wordAt } from './reading.ts'
 import { isFailure } from './events.ts'
 
 /** The greatest distance in words between a phrase and a word of failure or negation. */
@@ -55,7 +55,7 @@ export const isLocated = ({ traits }: Reading, start: number): boolean => {
 }
 
 /** Whether a span is part of a longer phrase, as `life` is in `battery life`. */
-export const isInsideLonger = (reading: Reading, { start, end }: Span): boolean => {
+export const isInsideLonger = (reading: Reading, { start, end }: TextSpan): boolean => {
   const { traits } = reading
   const before = traits[start - 1]
   const after = traits[end]
@@ -67,7 +67,7 @@ export const isInsideLonger = (reading: Reading, { start, end }: Span): boolean 
 }
 
 /** Whether a span is one of two nouns around `of`: the quality of the pictures. */
-const isInsideOf = (reading: Reading, { start, end }: Span): boolean => {
+const isInsideOf = (reading: Reading, { start, end }: TextSpan): boolean => {
   const { traits } = reading
   const isNoun = (at: number): boolean => {
     const noun = traits[at]

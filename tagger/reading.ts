@@ -11,7 +11,7 @@ export type Reading = {
 }
 
 /** Indices among the tokens, the end not included. */
-export type Span = { readonly start: number; readonly end: number }
+export type TextSpan = { readonly start: number; readonly end: number }
 
 /** The greatest distance in words between praise or blame and its object. */
 const OPINION_REACH = 5

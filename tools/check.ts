@@ -10,9 +10,10 @@ import { findVagueWords } from './plain-words.ts'
 import { readSourceFiles, SOURCES } from './source-files.ts'
 import { findLongSql } from './sql-size.ts'
 import { readTrackedFiles } from './tracked-files.ts'
+import { findDoubleTypeNames } from './type-names.ts'
 import { findUnportableText } from './unportable-text.ts'
 
-type Outcome =
+type CheckOutcome =
   | { readonly kind: 'passed' }
   | { readonly kind: 'unknown'; readonly reason: string }
   | { readonly kind: 'failed'; readonly output: string }
@@ -25,7 +26,7 @@ const SEVERE = ['high', 'critical']
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** A missing report is no finding: npm may have no network, or a registry without audits. */
-const auditDependencies = (): Outcome => {
+const auditDependencies = (): CheckOutcome => {
   const options = ['audit', '--omit=dev', '--json']
   const { stdout, error } = spawnSync('npm', options, { cwd: root, encoding: 'utf8', timeout: AUDIT_TIMEOUT_MS })
   if (error) return { kind: 'unknown', reason: 'npm is missing or too slow' }
@@ -43,7 +44,7 @@ const parsed = (text: string): unknown => {
   }
 }
 
-const CHECKS: Readonly<Record<string, () => Outcome>> = {
+const CHECKS: Readonly<Record<string, () => CheckOutcome>> = {
   format: () => runTool('prettier', ['--check', '--log-level', 'warn', '.']),
   lint: () => runTool('oxlint', ['--type-aware', '--report-unused-disable-directives', ...SOURCES]),
   'types (TypeScript)': () => runTool('typescript', ['--project', 'tsconfig.json'], 'tsc'),
@@ -51,6 +52,7 @@ const CHECKS: Readonly<Record<string, () => Outcome>> = {
   'files fit any machine': () => fromFindings(findUnportableText(readTrackedFiles(root))),
   'reads of the environment': () => fromFindings(findEnvironmentAccess(readSourceFiles(root))),
   'imports between rooms': () => fromFindings(findImportViolations(readSourceFiles(root))),
+  'names of types': () => fromFindings(findDoubleTypeNames(readSourceFiles(root))),
   'READMEs of the rooms': () => fromFindings(findReadmeFaults(foldersOf(readTrackedFiles(root)))),
   'long SQL': () => fromFindings(findLongSql(readTrackedFiles(root))),
   'vague words': () => fromFindings(findVagueWords(readTrackedFiles(root))),
@@ -71,7 +73,7 @@ const main = (): void => {
   process.exitCode = failures.length === 0 ? 0 : 1
 }
 
-const attempt = (check: () => Outcome): Outcome => {
+const attempt = (check: () => CheckOutcome): CheckOutcome => {
   try {
     return check()
   } catch (error) {
@@ -79,7 +81,7 @@ const attempt = (check: () => Outcome): Outcome => {
   }
 }
 
-const describe = (outcome: Outcome): string => {
+const describe = (outcome: CheckOutcome): string => {
   switch (outcome.kind) {
     case 'passed':
       return 'passed '
@@ -91,7 +93,7 @@ const describe = (outcome: Outcome): string => {
 }
 
 /** Runs the program of an installed package on the current runtime, since `node` may be missing. */
-const runTool = (name: string, options: readonly string[], program = name): Outcome => {
+const runTool = (name: string, options: readonly string[], program = name): CheckOutcome => {
   const folder = join(root, 'node_modules', name)
   const { bin } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
   const file = join(folder, typeof bin === 'string' ? bin : bin[program])
@@ -102,7 +104,7 @@ const runTool = (name: string, options: readonly string[], program = name): Outc
   return status === 0 ? { kind: 'passed' } : { kind: 'failed', output: `${stdout}${stderr}${error?.message ?? ''}` }
 }
 
-const fromFindings = (findings: readonly string[]): Outcome => {
+const fromFindings = (findings: readonly string[]): CheckOutcome => {
   return findings.length === 0 ? { kind: 'passed' } : { kind: 'failed', output: findings.join('\n') }
 }
 

@@ -1,4 +1,4 @@
-import type { SourceFile } from './source-files.ts'
+import type { TextFile } from './source-files.ts'
 
 /** The files that may read the environment. */
 const MAY_READ = /^(?:(?:bench|demo|test|docs\/recipes)\/.*|(?:.*\/)?(?:[\w-]*config|main|start|[\w-]+-command)\.ts)$/
@@ -11,7 +11,7 @@ const ACCESS = [
 ]
 
 /** One sentence for each line in another file that reads the environment. */
-export const findEnvironmentAccess = (files: readonly SourceFile[]): string[] => {
+export const findEnvironmentAccess = (files: readonly TextFile[]): string[] => {
   return files
     .filter(({ path }) => !MAY_READ.test(path))
     .flatMap(({ path, text }) =>

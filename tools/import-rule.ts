@@ -1,5 +1,5 @@
 import { posix } from 'node:path'
-import type { SourceFile } from './source-files.ts'
+import type { TextFile } from './source-files.ts'
 
 const SERVICE_ROOMS = [
   'client',
@@ -65,19 +65,19 @@ const ONLY_IN: Readonly<Record<string, string>> = {
 
 const WITH_ALL_PACKAGES: ReadonlySet<string> = new Set(['bench', 'demo', 'test'])
 
-type Import = {
+type ImportStatement = {
   readonly from: string
   readonly line: number
   readonly specifier: string
 }
 
 /** One sentence for each import that the tables above forbid, and for circles of imports. */
-export const findImportViolations = (files: readonly SourceFile[]): string[] => {
+export const findImportViolations = (files: readonly TextFile[]): string[] => {
   const imports = files.flatMap(readImports)
   return [...imports.flatMap(judge), ...findCircles(imports)]
 }
 
-const readImports = ({ path, text }: SourceFile): Import[] => {
+const readImports = ({ path, text }: TextFile): ImportStatement[] => {
   // Blanked instead of removed, so that line numbers stay valid.
   const code = text.replaceAll(/^\s*(?:\/\/|\/?\*).*$/gm, (comment) => comment.replaceAll(/./g, ' '))
   const forms = [
@@ -95,7 +95,7 @@ const readImports = ({ path, text }: SourceFile): Import[] => {
   )
 }
 
-const judge = (found: Import): string[] => {
+const judge = (found: ImportStatement): string[] => {
   const room = roomOf(found.from)
   if (room === undefined) return [`${found.from} belongs to no room`]
   const where = `${found.from}:${found.line} imports ${found.specifier}`
@@ -125,7 +125,7 @@ const packageOf = (specifier: string): string => {
     .join('/')
 }
 
-const resolve = ({ from, specifier }: Import): string => {
+const resolve = ({ from, specifier }: ImportStatement): string => {
   return posix.join(posix.dirname(from), specifier)
 }
 
@@ -133,7 +133,7 @@ const resolve = ({ from, specifier }: Import): string => {
  * Finds at least one circle of imports, if there are any. Imports of types count: such circles are
  * as hard to read.
  */
-const findCircles = (imports: readonly Import[]): string[] => {
+const findCircles = (imports: readonly ImportStatement[]): string[] => {
   const targets = new Map<string, string[]>()
   for (const found of imports) {
     if (found.specifier.startsWith('.')) {

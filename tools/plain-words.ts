@@ -1,4 +1,4 @@
-import type { SourceFile } from './source-files.ts'
+import type { TextFile } from './source-files.ts'
 
 /** Each of these words stands for a noun that the reader has to guess. */
 const VAGUE =
@@ -11,7 +11,7 @@ const PROSE = /\.(?:ts|sql|lua|md|sh|ya?ml|css|html)$/
 const NO_PROSE = /\/data\/|^docs\/tags-examples\.md$|^tools\/plain-words\.ts$/
 
 /** One sentence for each line of prose that leaves a noun out. */
-export const findVagueWords = (files: readonly SourceFile[]): string[] =>
+export const findVagueWords = (files: readonly TextFile[]): string[] =>
   files
     .filter(({ path }) => PROSE.test(path) && !NO_PROSE.test(path))
     .flatMap(({ path, text }) =>

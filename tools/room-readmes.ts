@@ -1,5 +1,5 @@
 import { MAY_IMPORT } from './import-rule.ts'
-import type { SourceFile } from './source-files.ts'
+import type { TextFile } from './source-files.ts'
 
 /** A top folder of the repository. */
 type Folder = {
@@ -15,7 +15,7 @@ const MOST_LINES = 55
 const ROOMS = Object.keys(MAY_IMPORT).filter((room) => !room.includes('/'))
 
 /** The top folders except `docs/` and hidden folders. Each must be a room. */
-export const foldersOf = (files: readonly SourceFile[]): Folder[] => {
+export const foldersOf = (files: readonly TextFile[]): Folder[] => {
   const inFolders = files.filter(({ path }) => /^[^.][^/]*\//.test(path) && !path.startsWith('docs/'))
   return [...Map.groupBy(inFolders, ({ path }) => path.replace(/\/.*/, ''))].map(([name, found]) => {
     const inside = found.map(({ path, text }) => ({ path: path.slice(name.length + 1), text }))

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, sep } from 'node:path'
 
-export type SourceFile = {
+export type TextFile = {
   /** The path from the top of the project, with slashes. */
   readonly path: string
   readonly text: string
@@ -28,7 +28,7 @@ export const SOURCES = [
 ] as const
 
 /** All our TypeScript files. Found without git, so that tests also run from an unpacked archive. */
-export const readSourceFiles = (root: string): SourceFile[] => {
+export const readSourceFiles = (root: string): TextFile[] => {
   return SOURCES.flatMap((name) => listFolder(root, name))
     .filter((path) => path.endsWith('.ts'))
     .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))

@@ -1,11 +1,11 @@
-import type { SourceFile } from './source-files.ts'
+import type { TextFile } from './source-files.ts'
 
 const MOST_FILE_LINES = 300
 /** Lines of comments do not count. */
 const MOST_FUNCTION_LINES = 60
 
 /** One sentence for each SQL file and SQL function that is too long. */
-export const findLongSql = (files: readonly SourceFile[]): string[] =>
+export const findLongSql = (files: readonly TextFile[]): string[] =>
   files
     .filter(({ path }) => path.endsWith('.sql'))
     .flatMap(({ path, text }) => [

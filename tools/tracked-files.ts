@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { SourceFile } from './source-files.ts'
+import type { TextFile } from './source-files.ts'
 
 /** Every text file that is committed or that `git add` would add. */
-export const readTrackedFiles = (root: string): SourceFile[] => {
+export const readTrackedFiles = (root: string): TextFile[] => {
   // By default git refuses to let root read a clone of another user.
   const command = ['-c', 'safe.directory=*', 'ls-files', '-z', '--cached', '--others', '--exclude-standard']
   const { status, stdout, stderr, error } = spawnSync('git', command, { cwd: root, encoding: 'utf8' })

@@ -1,4 +1,4 @@
-import type { SourceFile } from './source-files.ts'
+import type { TextFile } from './source-files.ts'
 
 const UNPORTABLE: Readonly<Record<string, RegExp>> = {
   // A path that exists only on one machine, but no part of a longer path such as `/admin/work/`.
@@ -10,7 +10,7 @@ const UNPORTABLE: Readonly<Record<string, RegExp>> = {
 }
 
 /** One sentence for each kind of unportable text in a line. */
-export const findUnportableText = (files: readonly SourceFile[]): string[] => {
+export const findUnportableText = (files: readonly TextFile[]): string[] => {
   return files.flatMap(({ path, text }) =>
     text.split('\n').flatMap((line, index) =>
       Object.entries(UNPORTABLE).flatMap(([what, pattern]) => {

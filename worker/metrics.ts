@@ -25,12 +25,12 @@ type WorkerMetrics = {
   figures: () => Promise<ProcessFigures>
 }
 
-type Sources = { loopDelay: LoopDelayWatch; answerSeconds: () => Promise<number | undefined>; now: () => number }
+type MetricSources = { loopDelay: LoopDelayWatch; answerSeconds: () => Promise<number | undefined>; now: () => number }
 
 type Settled = { state: string; attempts: number; isDeep: boolean }
 
 /** Metrics of this process and of its jobs. */
-export const createWorkerMetrics = ({ now, ...sources }: Sources): WorkerMetrics => {
+export const createWorkerMetrics = ({ now, ...sources }: MetricSources): WorkerMetrics => {
   const metrics = createProcessMetrics('worker')
   const counters = countersIn(metrics)
   const applying = registerApplyTimes(metrics)
@@ -73,7 +73,7 @@ export const createWorkerMetrics = ({ now, ...sources }: Sources): WorkerMetrics
 }
 
 /** The delays of this process and of Postgres. */
-const registerDelays = (metrics: ProcessMetrics, { loopDelay, answerSeconds }: Omit<Sources, 'now'>) => {
+const registerDelays = (metrics: ProcessMetrics, { loopDelay, answerSeconds }: Omit<MetricSources, 'now'>) => {
   let lastAnswerSeconds: number | undefined
   registerLoopDelay(metrics, loopDelay)
   registerAnswerTime(metrics, () => lastAnswerSeconds)

@@ -115,9 +115,9 @@ const takeAtOnce = async (request: Request, maxBytes: number): Promise<Received>
   return bytes.byteLength > maxBytes ? { refused: 'too-large', maxBytes } : bytes
 }
 
-type Reader = ReadableStreamDefaultReader<Uint8Array>
+type BodyReader = ReadableStreamDefaultReader<Uint8Array>
 
-const takeInPieces = async (reader: Reader, store: ByteStore): Promise<Received> => {
+const takeInPieces = async (reader: BodyReader, store: ByteStore): Promise<Received> => {
   for (;;) {
     const { done, value } = await reader.read()
     if (done) return store.bytes()
@@ -130,7 +130,7 @@ const takeInPieces = async (reader: Reader, store: ByteStore): Promise<Received>
  * before its bytes can be counted, so a small body could fill the memory. Concatenated gzip members
  * are one body (RFC 1952).
  */
-const inflate = async (reader: Reader, store: ByteStore): Promise<Received> => {
+const inflate = async (reader: BodyReader, store: ByteStore): Promise<Received> => {
   const gunzip = createGunzip()
   const inflated = new Promise<Received>((resolve) => {
     gunzip.on('data', (piece: Uint8Array) => {

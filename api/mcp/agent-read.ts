@@ -1,5 +1,11 @@
 import type { AccountContext, FeedbackContext } from '../../db/reads/context.ts'
-import type { GroupChange, Comparison, ComparisonRequest, Counts, GroupRequest } from '../../db/reads/insights.ts'
+import type {
+  GroupChange,
+  Comparison,
+  ComparisonRequest,
+  FeedbackCounts,
+  GroupRequest,
+} from '../../db/reads/insights.ts'
 import type { FeedbackFilters } from '../../db/reads/lists.ts'
 import { isRefusal, type Refusal } from '../http/refusal.ts'
 import { type Page, readPage, type WantedPage, withCurrentIds } from '../reads/lists.ts'
@@ -9,7 +15,7 @@ import type { Sight } from './quote.ts'
 
 /** The reads that only agents use. Each rejects if the database does not answer in time. */
 export type AgentReads = {
-  count: (asked: GroupRequest) => Promise<Counts>
+  count: (asked: GroupRequest) => Promise<FeedbackCounts>
   compare: (asked: ComparisonRequest) => Promise<Comparison>
   feedbackContext: (workspaceId: string, id: string) => Promise<FeedbackContext | undefined>
   accountContext: (workspaceId: string, id: string) => Promise<AccountContext | undefined>

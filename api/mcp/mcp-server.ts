@@ -104,10 +104,14 @@ const registerResource = (
   })
 }
 
-type Call = { name: string; given: unknown; run: (asked: AgentRead, given: unknown) => Promise<Answered | Refusal> }
+type ToolCall = { name: string; given: unknown; run: (asked: AgentRead, given: unknown) => Promise<Answered | Refusal> }
 
 /** Runs a call and reports it to `called`. */
-const answer = async (asked: AgentRead, called: Called, { name, given, run }: Call): Promise<Answered | Refusal> => {
+const answer = async (
+  asked: AgentRead,
+  called: Called,
+  { name, given, run }: ToolCall,
+): Promise<Answered | Refusal> => {
   const outcome = await run(asked, given).catch((error: unknown): Refusal => refusalOfFault(asked, error))
   const isRefused = isRefusal(outcome)
   called({ tool: name, result: isRefused ? outcome.refused : 'answered', records: isRefused ? 0 : outcome.records })

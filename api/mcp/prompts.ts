@@ -24,7 +24,7 @@ const PROMPTS = [
     title: 'What do customers say about a topic?',
     description: 'A topic in figures and quotes.',
     argsSchema: toolSchema(v.strictObject({ tag })),
-    text: (given: Given) =>
+    text: (given: PromptArguments) =>
       `What do customers say about the tag ${JSON.stringify(given['tag'])}? Call count_feedback by week, by account and by ` +
       'rating with this tag, then quotes_for_tag. Tell how often it comes up, whether it grows, who says it, and in which words.',
   },
@@ -33,17 +33,17 @@ const PROMPTS = [
     title: 'What does an account say?',
     description: 'The story of one account, before a meeting with it.',
     argsSchema: toolSchema(v.strictObject({ account: identifier('The name, domain or id of an account.') })),
-    text: (given: Given) =>
+    text: (given: PromptArguments) =>
       `Prepare me for a meeting with the account ${JSON.stringify(given['account'])}. Call account_story, then list_feedback ` +
       'with its id and ratingMax for what it is least content with. Tell what it praises, what it asks for, and which questions are open.',
   },
 ] as const
-type Given = Readonly<Record<string, string>>
+type PromptArguments = Readonly<Record<string, string>>
 
 export const registerPrompts = (server: McpServer): void => {
   for (const { name, title, description, argsSchema, text } of PROMPTS) {
     server.registerPrompt(name, { title, description, argsSchema }, (given) => ({
-      messages: [{ role: 'user', content: { type: 'text', text: `${text(given as Given)} ${RULES}` } }],
+      messages: [{ role: 'user', content: { type: 'text', text: `${text(given as PromptArguments)} ${RULES}` } }],
     }))
   }
 }

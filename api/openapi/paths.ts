@@ -4,7 +4,7 @@ import { MAX_BATCH_ITEMS } from '../../contract/limits.ts'
 import { SETTINGS } from '../../runtime/settings.ts'
 import { ANSWER_EXAMPLES, REQUEST_EXAMPLES } from './examples.ts'
 import { headersOf, parametersOf, type ResponseHeader } from './headers.ts'
-import { refusalsOf, type RefusalAnswer } from './refusals.ts'
+import { refusalsOf, type RefusalAnswerName } from './refusals.ts'
 
 const CONVERSATIONS_PER_MINUTE = v.getDefault(SETTINGS.CONVERSATIONS_PER_MINUTE.schema)
 
@@ -15,7 +15,7 @@ type PostText = {
   body: keyof typeof REQUEST_EXAMPLES
   answer: AnswerText & { status: 200 | 201 }
   parameters: Parameters<typeof parametersOf>[0]
-  refusals: readonly RefusalAnswer[]
+  refusals: readonly RefusalAnswerName[]
 }
 type AnswerText = {
   schema: keyof typeof ANSWER_EXAMPLES
@@ -46,7 +46,7 @@ const successAnswer = ({ schema, description, headers = [] }: AnswerText): JsonO
   },
 })
 
-const EVERY_POST: readonly RefusalAnswer[] = [
+const EVERY_POST: readonly RefusalAnswerName[] = [
   'Invalid',
   'Unauthenticated',
   'WrongMethod',

@@ -11,7 +11,7 @@ import { schemaOf } from './schemas.ts'
 import { READ_EXAMPLES } from './reading-examples.ts'
 import { headersOf, parametersOf, type ResponseHeader } from './headers.ts'
 import { RECORD_OF } from './answer-schemas.ts'
-import { refusalsOf, type RefusalAnswer } from './refusals.ts'
+import { refusalsOf, type RefusalAnswerName } from './refusals.ts'
 
 const inQuery = (parameters: QuerySchema): JsonObject[] =>
   Object.entries(parameters).map(([name, parameter]) => {
@@ -24,7 +24,13 @@ const inQuery = (parameters: QuerySchema): JsonObject[] =>
     }
   })
 
-const EVERY_READ: readonly RefusalAnswer[] = ['Invalid', 'Unauthenticated', 'MayNotRead', 'Unforeseen', 'CannotRead']
+const EVERY_READ: readonly RefusalAnswerName[] = [
+  'Invalid',
+  'Unauthenticated',
+  'MayNotRead',
+  'Unforeseen',
+  'CannotRead',
+]
 
 type ReadText = {
   operationId: string
@@ -33,7 +39,7 @@ type ReadText = {
   parameters: JsonObject[]
   schema: string
   headers?: readonly ResponseHeader[]
-  refusals: readonly RefusalAnswer[]
+  refusals: readonly RefusalAnswerName[]
 }
 
 const readPath = ({ schema, headers = [], refusals, parameters, ...about }: ReadText): JsonObject => ({

@@ -9,7 +9,7 @@ import {
 import { type Refusal, refusalResponse, type Unavailable } from '../http/refusal.ts'
 import { headersOf, RESPONSE_HEADERS, type ResponseHeader } from './headers.ts'
 
-type Described = {
+type DescribedAnswer = {
   description: string
   /** The refusals that have this answer, by the names of the examples. */
   examples: Readonly<Record<string, Refusal>>
@@ -171,19 +171,19 @@ const REFUSAL_ANSWERS = {
     description: 'An unforeseen fault of the service. Quote the request id when you report it.',
     examples: { unforeseen: { refused: 'unforeseen', requestId: '3f0c8b1e-7d52-4c0a-9a43-5e1f6b2d8c90' } },
   },
-} as const satisfies Readonly<Record<string, Described>>
-export type RefusalAnswer = keyof typeof REFUSAL_ANSWERS
+} as const satisfies Readonly<Record<string, DescribedAnswer>>
+export type RefusalAnswerName = keyof typeof REFUSAL_ANSWERS
 
 /** The answers to refused requests, as components of the document. */
 export const refusalComponents = async (): Promise<JsonObject> => {
-  const components = Object.entries<Described>(REFUSAL_ANSWERS).map(async ([name, described]) => [
+  const components = Object.entries<DescribedAnswer>(REFUSAL_ANSWERS).map(async ([name, described]) => [
     name,
     await component(described),
   ])
   return Object.fromEntries(await Promise.all(components)) as JsonObject
 }
 
-const component = async ({ description, examples, also = [] }: Described): Promise<JsonObject> => {
+const component = async ({ description, examples, also = [] }: DescribedAnswer): Promise<JsonObject> => {
   const responses = Object.entries(examples).map(([name, refusal]) => [name, refusalResponse(refusal)] as const)
   const sent = headerNames.filter((header) => responses.some(([, { headers }]) => headers.has(header)))
   const schema = responses.some(([, { status }]) => status === 400) ? 'ValidationError' : 'Error'
@@ -206,10 +206,10 @@ const component = async ({ description, examples, also = [] }: Described): Promi
 const headerNames = Object.keys(RESPONSE_HEADERS) as ResponseHeader[]
 
 /** References to components with these names, as the `responses` of an operation. */
-export const refusalsOf = (names: readonly RefusalAnswer[]): JsonObject =>
+export const refusalsOf = (names: readonly RefusalAnswerName[]): JsonObject =>
   Object.fromEntries(names.map((name) => [String(statusOf(name)), { $ref: `#/components/responses/${name}` }]))
 
-const statusOf = (name: RefusalAnswer): number => {
+const statusOf = (name: RefusalAnswerName): number => {
   const [first] = Object.values<Refusal>(REFUSAL_ANSWERS[name].examples)
   return refusalResponse(first!).status
 }

@@ -28,7 +28,7 @@ type BoardOptions = {
 }
 
 /** The parts that Bull Board hands to its server adapter, once, at the creation of the board. */
-type Parts = {
+type BoardParts = {
   queues: BullBoardQueues
   uiConfig: UIConfig
   routes: readonly AppControllerRoute[]
@@ -37,7 +37,7 @@ type Parts = {
   files: ReadonlyMap<string, string>
 }
 
-type Board = Parts & { basePath: string }
+type Board = BoardParts & { basePath: string }
 
 /** Allows inline styles: Bull Board draws its loading screen and charts with them. */
 const POLICY =
@@ -72,9 +72,9 @@ export const createBoard = ({ queues, basePath, overviewPath, onFault }: BoardOp
   }
 }
 
-const assemble = (queues: readonly BoardQueue[]): Parts => {
-  const handed: Partial<Parts> = {}
-  const keep = (part: Partial<Parts>): IServerAdapter => {
+const assemble = (queues: readonly BoardQueue[]): BoardParts => {
+  const handed: Partial<BoardParts> = {}
+  const keep = (part: Partial<BoardParts>): IServerAdapter => {
     Object.assign(handed, part)
     return adapter
   }
@@ -102,8 +102,8 @@ const assemble = (queues: readonly BoardQueue[]): Parts => {
   return handed
 }
 
-const isComplete = (handed: Partial<Parts>): handed is Parts => {
-  const parts = ['queues', 'uiConfig', 'routes', 'entry', 'template', 'files'] as const satisfies (keyof Parts)[]
+const isComplete = (handed: Partial<BoardParts>): handed is BoardParts => {
+  const parts = ['queues', 'uiConfig', 'routes', 'entry', 'template', 'files'] as const satisfies (keyof BoardParts)[]
   return parts.every((part) => handed[part] !== undefined)
 }
 
@@ -158,10 +158,10 @@ const sendPage = ({ entry, template, basePath, uiConfig }: Board, pathname: stri
 
 const escapeHtml = (text: string): string => text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 
-type Call = { request: Request; url: URL; path: string }
+type BoardCall = { request: Request; url: URL; path: string }
 
 /** The answer of Bull Board's operation for `path`; 404 if there is none. */
-const callOperation = async (board: Board, { request, url, path }: Call): Promise<Response> => {
+const callOperation = async (board: Board, { request, url, path }: BoardCall): Promise<Response> => {
   for (const route of board.routes) {
     if (![route.method].flat().includes('get')) continue
     const params = [route.route]

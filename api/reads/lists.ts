@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { isDateTime } from '../../contract/date-time.ts'
-import type { FeedbackFilters, ListRequest, Place } from '../../db/reads/lists.ts'
+import type { FeedbackFilters, ListRequest, ListPlace } from '../../db/reads/lists.ts'
 import { isRefusal, type Refusal } from '../http/refusal.ts'
 import { DEFAULT_LIMIT, FEEDBACK_PARAMETERS, LIST_PARAMETERS, readQuery } from './parameters.ts'
 import { findRecord, type ReadContext, type ReadHandler, type Resource, withPermit } from './reads.ts'
@@ -99,11 +99,11 @@ const fingerprint = ({ filters, ...list }: ListIdentity): string => {
   return createHash('sha256').update(text).digest('hex').slice(0, FINGERPRINT_CHARACTERS)
 }
 
-const writeCursor = ({ at, id }: Place, list: ListIdentity): string =>
+const writeCursor = ({ at, id }: ListPlace, list: ListIdentity): string =>
   Buffer.from(JSON.stringify([at, id, fingerprint(list)])).toString('base64url')
 
 /** The place at which a list goes on; undefined if the cursor is malformed or of another list. */
-const readCursor = (text: string, list: ListIdentity): Place | undefined => {
+const readCursor = (text: string, list: ListIdentity): ListPlace | undefined => {
   try {
     const [at, id, owner] = v.parse(cursorContent, JSON.parse(Buffer.from(text, 'base64url').toString()))
     return owner === fingerprint(list) ? { at, id } : undefined

@@ -1,11 +1,11 @@
-import type { Progress } from '../../db/submissions/receipts.ts'
+import type { SubmissionProgress } from '../../db/submissions/receipts.ts'
 
 const LOOK_EVERY_MS = 25
 /** A submission that is not there at this look waits for the pace of a worker. */
 const LOOKS_BEFORE_HURRY = 2
 
 type AwaitedSubmission = { workspaceId: string; id: string }
-export type FindProgress = (submissions: readonly AwaitedSubmission[]) => Promise<Progress[]>
+export type FindProgress = (submissions: readonly AwaitedSubmission[]) => Promise<SubmissionProgress[]>
 
 /**
  * `decided`: the submission has a receipt, which a purge gets with its decision. `finished`: the
@@ -15,13 +15,13 @@ type Milestone = 'decided' | 'finished'
 export type AwaitProgress = (
   submission: AwaitedSubmission,
   wanted: { until: Milestone; ms: number },
-) => Promise<Progress | undefined>
+) => Promise<SubmissionProgress | undefined>
 
 type WaitingRequest = AwaitedSubmission & {
   until: Milestone
   deadline: number
   looks: number
-  answer: (progress: Progress | undefined) => void
+  answer: (progress: SubmissionProgress | undefined) => void
 }
 
 /**

@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises'
  */
 type Usage = { readonly cpuSeconds: number; readonly memoryBytes: number }
 
-type Entry = { pid: number; parent: number; cpuSeconds: number; memoryBytes: number }
+type ProcessUsage = { pid: number; parent: number; cpuSeconds: number; memoryBytes: number }
 
 /** The unit of Linux (`getconf CLK_TCK`), on every architecture of the embedded servers. */
 const TICKS_PER_SECOND = 100
@@ -64,18 +64,18 @@ export const peakMemory = async <Name extends string>(
   return peaks as Record<Name, number>
 }
 
-const treeOf = (root: number, entries: readonly Entry[]): Entry[] => {
+const treeOf = (root: number, entries: readonly ProcessUsage[]): ProcessUsage[] => {
   const own = entries.filter(({ pid }) => pid === root)
   const children = entries.filter(({ parent }) => parent === root)
   return [...own, ...children.flatMap(({ pid }) => treeOf(pid, entries))]
 }
 
-const sum = (entries: readonly Entry[]): Usage => ({
+const sum = (entries: readonly ProcessUsage[]): Usage => ({
   cpuSeconds: entries.reduce((total, { cpuSeconds }) => total + cpuSeconds, 0),
   memoryBytes: entries.reduce((total, { memoryBytes }) => total + memoryBytes, 0),
 })
 
-const fromProc = (): Entry[] => {
+const fromProc = (): ProcessUsage[] => {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => {
@@ -92,7 +92,7 @@ const fromProc = (): Entry[] => {
  * Numbers the fields as proc(5) does, and reads them from the third on: the second is a name with
  * arbitrary characters.
  */
-const entryOf = (pid: string): Entry => {
+const entryOf = (pid: string): ProcessUsage => {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const field = (number: number): number => Number(fields[number - 3])
@@ -107,7 +107,7 @@ const entryOf = (pid: string): Entry => {
 }
 
 /** macOS: time is [[days-]hours:]minutes:seconds, memory in kilobytes. */
-const fromPs = (): Entry[] => {
+const fromPs = (): ProcessUsage[] => {
   const lines = execFileSync('ps', ['-axo', 'pid=,ppid=,time=,rss='], { encoding: 'utf8' }).trim().split('\n')
   return lines.map((line) => {
     const [pid = '', parent = '', time = '', kilobytes = ''] = line.trim().split(/\s+/)

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
+import type { ServerUrls } from '../../cli/start/start-servers.ts'
 import type { migrate, readMigrations } from '../../db/schema/migrate.ts'
 import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
 import { OWN_CHECKOUT, type Program, type Runtime, startProgram } from './program.ts'
@@ -27,8 +28,6 @@ export type Service = {
   readonly startWorker: () => Promise<void>
   readonly stop: () => Promise<void>
 }
-
-export type ServerUrls = { readonly databaseUrl: string; readonly redisUrl: string }
 
 export type ServiceNeeds = {
   readonly runtime?: Runtime

@@ -6,7 +6,7 @@ import type { LoadOrder, LoadResult } from './order.ts'
 const LOOK_EVERY_MS = 1
 const MS_PER_SECOND = 1_000
 
-type Run = {
+type LoadRun = {
   readonly connections: readonly Connection[]
   readonly latenciesMs: number[]
   readonly isOver: () => boolean
@@ -29,7 +29,7 @@ export const runLoad = async (order: LoadOrder, stop: AbortSignal): Promise<Load
   let refused = 0
   let sent = 0
   let bodyBytes = 0
-  const send: Run['send'] = (connection, dueAt, onAnswer) => {
+  const send: LoadRun['send'] = (connection, dueAt, onAnswer) => {
     const number = order.numbers.from + sent
     const body = JSON.stringify(BODIES[order.kind](number, { people: order.people }))
     const head = headOf(order, pathname, { place: sent, number })
@@ -45,7 +45,7 @@ export const runLoad = async (order: LoadOrder, stop: AbortSignal): Promise<Load
   const stopped = AbortSignal.any([stop, AbortSignal.timeout(order.seconds * MS_PER_SECOND)])
   const { most } = order.numbers
   const isOver = (): boolean => stopped.aborted || sent >= most
-  const run: Run = { connections, latenciesMs, isOver, most, send }
+  const run: LoadRun = { connections, latenciesMs, isOver, most, send }
   const startedAt = performance.now()
   try {
     await Promise.race([order.perSecond === undefined ? runClosed(run) : runOpen(run, order.perSecond), broken.promise])
@@ -63,7 +63,7 @@ export const runLoad = async (order: LoadOrder, stop: AbortSignal): Promise<Load
   }
 }
 
-const runClosed = ({ connections, isOver, send }: Run): Promise<unknown> => {
+const runClosed = ({ connections, isOver, send }: LoadRun): Promise<unknown> => {
   return Promise.all(
     connections.map(
       (connection) =>
@@ -79,7 +79,7 @@ const runClosed = ({ connections, isOver, send }: Run): Promise<unknown> => {
  * A due request waits for a free connection, and its latency includes the wait. Connections take
  * turns, since the API on Bun closes a connection that is idle for 10 s.
  */
-const runOpen = ({ connections, isOver, most, send }: Run, perSecond: number): Promise<void> => {
+const runOpen = ({ connections, isOver, most, send }: LoadRun, perSecond: number): Promise<void> => {
   const free = [...connections]
   const startedAt = performance.now()
   let sent = 0

@@ -16,7 +16,8 @@ export const referringFeedback = v.object({
 type ReferringFeedback = v.InferOutput<typeof referringFeedback>
 
 /** The answer to a request. */
-type Taken = { readonly kind: 'stored' | 'repeated'; readonly feedbackId: string } | { readonly kind: 'key reused' }
+type FeedbackAnswer =
+  { readonly kind: 'stored' | 'repeated'; readonly feedbackId: string } | { readonly kind: 'key reused' }
 
 export const createAtOnceTables = async (sql: postgres.Sql): Promise<void> => {
   await sql.unsafe(`
@@ -57,7 +58,7 @@ export const takeAtOnce = async (
   sql: postgres.Sql,
   feedback: ReferringFeedback,
   key: string | null,
-): Promise<Taken> => {
+): Promise<FeedbackAnswer> => {
   const { description, title, tags, rating, contact, account, project, source, sourceId } = feedback
   const hash = createHash('sha256').update(JSON.stringify(feedback)).digest()
   const receiptId = newId()

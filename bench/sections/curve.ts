@@ -32,7 +32,7 @@ const LOADS: Readonly<Record<CurveLoad, { perSecond: number; lengths: number; ki
   '1,000/s': { perSecond: 1_000, lengths: 4, kind: 'feedback' },
 }
 
-type Subject = {
+type CurveSubject = {
   program: CurveProgram
   target: LoadTarget
   pids: () => Readonly<Record<ProcessName, number>>
@@ -73,7 +73,7 @@ export const curve: CreateSection = async (rig) => {
   }
 }
 
-const plainSubject = async (rig: Rig): Promise<Subject> => {
+const plainSubject = async (rig: Rig): Promise<CurveSubject> => {
   const plain = await rig.plain()
   await plain.queue.resume()
   return {
@@ -86,7 +86,7 @@ const plainSubject = async (rig: Rig): Promise<Subject> => {
   }
 }
 
-const serviceSubject = (rig: Rig, program: CurveProgram, service: Service): Subject => ({
+const serviceSubject = (rig: Rig, program: CurveProgram, service: Service): CurveSubject => ({
   program,
   target: feedbackTarget(service),
   pids: () => ({ ...service.pids(), ...rig.serverPids }),
@@ -100,7 +100,10 @@ const IDLE_LENGTHS = 6
  * Returns the seconds of processor time per second of each process. All programs share the servers,
  * so the servers' part includes the idle time of the other programs.
  */
-const measureIdle = async (rig: Rig, { program, pids }: Subject): Promise<Readonly<Record<ProcessName, number>>> => {
+const measureIdle = async (
+  rig: Rig,
+  { program, pids }: CurveSubject,
+): Promise<Readonly<Record<ProcessName, number>>> => {
   await untilQuiet(pids())
   const seconds = await watch(pids(), () => pause(IDLE_LENGTHS * rig.config.seconds * 1_000))
   const all = PROCESSES.reduce((sum, name) => sum + seconds.used[name] / seconds.took, 0)
@@ -113,7 +116,7 @@ const measureIdle = async (rig: Rig, { program, pids }: Subject): Promise<Readon
 
 const measureLoad = async (
   rig: Rig,
-  { program, target, pids, untilStored: untilAllStored }: Subject,
+  { program, target, pids, untilStored: untilAllStored }: CurveSubject,
   { load, idle }: { load: CurveLoad; idle: Readonly<Record<ProcessName, number>> },
 ): Promise<void> => {
   const { perSecond, lengths, kind } = LOADS[load]

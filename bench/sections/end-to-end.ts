@@ -1,6 +1,6 @@
 import { type Measures, type ProcessName, PROCESSES } from '../figures/measures.ts'
 import type { Program } from '../installation/program.ts'
-import { observe, observeService, type Outcome } from '../observe.ts'
+import { observe, observeService, type LoadFigures } from '../observe.ts'
 import { untilStored } from '../plain/plain-variants.ts'
 import { type CreateSection, feedbackTarget, plainTarget, type Rig, untilAllFinished, warmUp } from '../rig.ts'
 
@@ -66,7 +66,7 @@ const measurePlainPipeline = async (rig: Rig): Promise<void> => {
 const addPipeline = (
   measures: Measures,
   whose: '' | 'plain pipeline, ',
-  { perSecond, totalMicroseconds, microseconds, memoryMb }: Outcome<ProcessName>,
+  { perSecond, totalMicroseconds, microseconds, memoryMb }: LoadFigures<ProcessName>,
 ): void => {
   measures.add(`${whose}end to end`, perSecond)
   measures.add(`${whose}processor time per submission`, totalMicroseconds)

@@ -39,7 +39,7 @@ export const heavy: CreateSection = async (rig) => {
   }
 }
 
-type Taken = { seconds: number; neighbourMs: number; ownMs: number; statementMs: number }
+type WorkTimes = { seconds: number; neighbourMs: number; ownMs: number; statementMs: number }
 
 /**
  * Does the work while the own workspace and the neighbours submit feedback one by one, with a pause
@@ -49,7 +49,7 @@ const whileOthersSubmit = async (
   rig: Rig,
   { service, neighbours }: { service: Service; neighbours: readonly string[] },
   work: () => Promise<number>,
-): Promise<Taken> => {
+): Promise<WorkTimes> => {
   const over = new AbortController()
   const startedAt = new Date()
   let statementMs = 0

@@ -71,9 +71,9 @@ const p95 = (times: readonly number[]): number =>
 
 type Times = Map<Measure, number[]>
 /** One kind of read: the measure of its time, and the next request of the kind. */
-type KindOfRead = readonly [Measure, (place: Place) => Request]
+type KindOfRead = readonly [Measure, (place: ReadPlace) => Request]
 /** `ids`: ids of stored feedback. `at`: the number of the read. */
-type Place = { service: Service; ids: readonly string[]; at: number }
+type ReadPlace = { service: Service; ids: readonly string[]; at: number }
 
 /** Does the work while readers repeat these reads. Returns its result and the times of the reads. */
 const whileRead = async <T>(
@@ -90,7 +90,7 @@ const whileRead = async <T>(
   return [done, taken]
 }
 
-const get = ({ service: { readsUrl, token } }: Place, path: string): Request =>
+const get = ({ service: { readsUrl, token } }: ReadPlace, path: string): Request =>
   new Request(`${readsUrl}${path}`, { headers: { Authorization: `Bearer ${token}` } })
 
 const READS: readonly KindOfRead[] = [
@@ -103,7 +103,7 @@ const READS: readonly KindOfRead[] = [
   ],
 ]
 
-const call = ({ service: { readsUrl, token }, at }: Place, name: string, given: object): Request => {
+const call = ({ service: { readsUrl, token }, at }: ReadPlace, name: string, given: object): Request => {
   const params = { name, arguments: given }
   return new Request(new URL('/mcp', readsUrl), {
     method: 'POST',
@@ -137,9 +137,9 @@ const COUNTS: readonly KindOfRead[] = [
 const OUT_OF_TIME = /did not answer in time/
 const TOO_MANY = /Too many reads of this workspace/
 
-type Reader = { at: number; kinds: readonly KindOfRead[]; taken: Times; over: AbortSignal }
+type ReadLoop = { at: number; kinds: readonly KindOfRead[]; taken: Times; over: AbortSignal }
 
-const readOn = async (service: Service, { at: first, kinds, taken, over }: Reader): Promise<void> => {
+const readOn = async (service: Service, { at: first, kinds, taken, over }: ReadLoop): Promise<void> => {
   const { sql, workspaceId } = service
   const rows = await sql<{ id: string }[]>`select id from feedback where workspace_id = ${workspaceId} limit 1000`
   const ids = rows.map(({ id }) => id)

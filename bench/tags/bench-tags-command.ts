@@ -4,7 +4,7 @@ import { generateTags } from '../../tagger/generate-tags.ts'
 import { newMemory } from '../../tagger/memory.ts'
 import { tagTexts } from '../../tagger/tag-texts.ts'
 import { evaluate, fitModel, toFigures } from './fit-tags.ts'
-import type { Counts, Model } from './fit-tags.ts'
+import type { HitCounts, Model } from './fit-tags.ts'
 import { toAllCases, toCases } from './tag-cases.ts'
 import type { Case } from './tag-cases.ts'
 import { hashBelow, readBanking, readHuLiu, readSupport } from './tag-data.ts'
@@ -18,7 +18,7 @@ Scores the tagger on three sets of texts: quality and speed.`)
 const FOLDS = 3
 const TEXTS_TOGETHER = 500
 
-type Row = {
+type ResultRow = {
   method: string
   f1: string
   precision: string
@@ -65,8 +65,8 @@ const evaluateFolds = (
   cases: readonly Case[],
   models: readonly Model[],
   isIn: (tagCase: Case, fold: number) => boolean,
-): Counts => {
-  const sum: Counts = { right: 0, generated: 0, wanted: 0, texts: 0 }
+): HitCounts => {
+  const sum: HitCounts = { right: 0, generated: 0, wanted: 0, texts: 0 }
   for (const [fold, model] of models.entries()) {
     const counts = evaluate(
       cases.filter((tagCase) => isIn(tagCase, fold)),
@@ -90,7 +90,7 @@ const measureSpeed = (hasMemory: boolean): number => {
   return (pieces.length * 1_000_000) / (user + system)
 }
 
-const toRow = (method: string, counts: Counts): Row => {
+const toRow = (method: string, counts: HitCounts): ResultRow => {
   const { f1, precision, recall, perText } = toFigures(counts)
   const percent = (share: number): string => (100 * share).toFixed(1)
   return {
@@ -131,7 +131,7 @@ const benchBanking = (every: number | undefined): object => {
  * Scores support texts with weights that are fitted without their products: all of `held`, and each
  * third of `dev` in turn.
  */
-const benchSupport = (): Row[] => {
+const benchSupport = (): ResultRow[] => {
   const products = productsOf(support)
   const isIn = ({ text }: Case, fold: number): boolean => products.indexOf(text.product) % FOLDS === fold
   const models = Array.from({ length: FOLDS }, (_, fold) => fitWithout((tagCase) => isIn(tagCase, fold)))

@@ -7,7 +7,7 @@ import { scoreCandidates } from '../../tagger/score.ts'
 import type { Weights } from '../../tagger/score.ts'
 import { keyOfTag } from '../../tagger/tag-key.ts'
 import { fitLogistic } from './logistic.ts'
-import type { Example } from './logistic.ts'
+import type { TrainingExample } from './logistic.ts'
 import type { Case, Cases } from './tag-cases.ts'
 import { readSupport } from './tag-data.ts'
 
@@ -98,7 +98,10 @@ const withFixed = (weights: readonly number[], fixed: Readonly<Record<string, nu
   return FEATURES.map((name, at) => fixed[name] ?? weights[at] ?? 0)
 }
 
-const examplesOf = ({ analysis, memory, gold }: Case, change: (candidate: Candidate) => Candidate): Example[] => {
+const examplesOf = (
+  { analysis, memory, gold }: Case,
+  change: (candidate: Candidate) => Candidate,
+): TrainingExample[] => {
   return [...analysis.candidates.values()]
     .filter(({ isOpen }) => isOpen)
     .map((candidate) => {
@@ -148,7 +151,7 @@ const score = (tagCase: Case, weights: Weights) => ({
   scores: scoreCandidates({ ...tagCase.analysis, memory: tagCase.memory }, weights),
 })
 
-export const evaluate = (cases: readonly Case[], { weights, thresholds }: Model): Counts => {
+export const evaluate = (cases: readonly Case[], { weights, thresholds }: Model): HitCounts => {
   return count(
     cases.map((tagCase) => score(tagCase, weights)),
     thresholds,
@@ -156,9 +159,9 @@ export const evaluate = (cases: readonly Case[], { weights, thresholds }: Model)
 }
 
 /** Sums over texts: right tags, generated tags, tags of people, and texts. */
-export type Counts = { right: number; generated: number; wanted: number; texts: number }
+export type HitCounts = { right: number; generated: number; wanted: number; texts: number }
 
-const count = (scored: readonly ReturnType<typeof score>[], thresholds: Thresholds): Counts => {
+const count = (scored: readonly ReturnType<typeof score>[], thresholds: Thresholds): HitCounts => {
   const counts = { right: 0, generated: 0, wanted: 0, texts: scored.length }
   for (const { tagCase, scores } of scored) {
     const { reading } = tagCase.analysis
@@ -175,7 +178,7 @@ const count = (scored: readonly ReturnType<typeof score>[], thresholds: Threshol
  * Micro-averaged: all tags of all texts count equally. Generated tags on texts that people left
  * untagged cost precision.
  */
-export const toFigures = ({ right, generated, wanted, texts }: Counts) => {
+export const toFigures = ({ right, generated, wanted, texts }: HitCounts) => {
   return {
     f1: (2 * right) / (generated + wanted || 1),
     precision: right / (generated || 1),

@@ -1,5 +1,5 @@
 /** The features of a candidate, and whether people gave it as a tag. */
-export type Example = { readonly values: readonly number[]; readonly isTag: boolean }
+export type TrainingExample = { readonly values: readonly number[]; readonly isTag: boolean }
 
 const ROUNDS = 8
 
@@ -7,7 +7,7 @@ const ROUNDS = 8
  * Weights of a logistic regression with ridge penalty, by Newton's method; the same examples give
  * the same weights.
  */
-export const fitLogistic = (examples: readonly Example[], penalty: number): number[] => {
+export const fitLogistic = (examples: readonly TrainingExample[], penalty: number): number[] => {
   const size = examples[0]?.values.length ?? 0
   let weights = Array.from({ length: size }, () => 0)
   for (let round = 0; round < ROUNDS; round++) {
@@ -27,7 +27,7 @@ export const fitLogistic = (examples: readonly Example[], penalty: number): numb
 }
 
 const sumUp = (
-  examples: readonly Example[],
+  examples: readonly TrainingExample[],
   weights: readonly number[],
 ): { gradient: number[]; curvature: Float64Array[] } => {
   const size = weights.length

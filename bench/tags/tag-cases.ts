@@ -19,7 +19,7 @@ export type Case = {
  * `texts`: the most texts of other parts in the memory. `tagged`: the most of these texts that have
  * their tags.
  */
-type History = { readonly texts: number; readonly tagged: number }
+type HistoryBounds = { readonly texts: number; readonly tagged: number }
 
 const PARTS = 5
 
@@ -29,7 +29,7 @@ const PARTS = 5
  * memory also has all texts of the same part, without their tags: the tagger learns from texts
  * before it tags them.
  */
-export const toCases = (texts: readonly Labelled[], history: History): Case[] => {
+export const toCases = (texts: readonly Labelled[], history: HistoryBounds): Case[] => {
   const cases: Case[] = []
   for (const workspace of Map.groupBy(texts, ({ product }) => product).values()) {
     const read = workspace.map((text) => {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { format, resolveConfig } from 'prettier'
-import { type Reference, typesOf } from './types-of.ts'
+import { type ApiReference, typesOf } from './types-of.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const TYPES_FILE = join(root, 'client', 'types.ts')
@@ -13,7 +13,7 @@ const NAME = 'feedback-insights-client'
 
 /** The text of client/types.ts, made from the reference in api/openapi/openapi.json. */
 export const typesText = async (): Promise<string> => {
-  const reference = JSON.parse(readFileSync(join(root, 'api', 'openapi', 'openapi.json'), 'utf8')) as Reference
+  const reference = JSON.parse(readFileSync(join(root, 'api', 'openapi', 'openapi.json'), 'utf8')) as ApiReference
   return format(typesOf(reference), { ...(await resolveConfig(TYPES_FILE)), filepath: TYPES_FILE })
 }
 

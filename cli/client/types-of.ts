@@ -13,7 +13,7 @@ type Schema = {
   readonly additionalProperties?: boolean | Schema
 }
 
-export type Reference = { readonly components: { readonly schemas: Readonly<Record<string, Schema>> } }
+export type ApiReference = { readonly components: { readonly schemas: Readonly<Record<string, Schema>> } }
 
 /** Schemas that users of the client do not see. */
 const INSIDE_THE_CLIENT =
@@ -25,7 +25,7 @@ const HEAD = '// Made of api/openapi/openapi.json by `npm run client`.\n'
  * Unformatted TypeScript of an OpenAPI 3.1 document: an exported type with its description for each
  * schema that users of the client see.
  */
-export const typesOf = ({ components }: Reference): string =>
+export const typesOf = ({ components }: ApiReference): string =>
   HEAD +
   Object.entries(components.schemas)
     .filter(([name]) => !INSIDE_THE_CLIENT.test(name))

@@ -10,7 +10,13 @@ const MOST_BEHIND = { bytes: 256 * BYTES_PER_MIB, seconds: 30 }
 const STATEMENT_TIMEOUT_MS = 3_000
 
 type Pooler = Settings<'DATABASE_POOLER'>['DATABASE_POOLER']
-type Server = { place: string; isStandby: boolean; startedAt: number; behindBytes: number; behindSeconds: number }
+type CheckedServer = {
+  place: string
+  isStandby: boolean
+  startedAt: number
+  behindBytes: number
+  behindSeconds: number
+}
 
 /**
  * Findings about all servers that DATABASE_URL and READS_DATABASE_URL name; none if they name only
@@ -53,7 +59,7 @@ const urlsIn = (address: string): readonly string[] => {
  * Compares a server with `written`, an earlier position of the primary. So a standby that keeps up
  * does not seem behind.
  */
-const askServer = async (url: string, written: string, pooler: Pooler): Promise<Server | Checked> => {
+const askServer = async (url: string, written: string, pooler: Pooler): Promise<CheckedServer | Checked> => {
   const { host: place } = new URL(url)
   const sql = connectPostgres(url, {
     connections: 1,
@@ -63,7 +69,7 @@ const askServer = async (url: string, written: string, pooler: Pooler): Promise<
     pooler,
   })
   try {
-    const [row] = await sql<[Omit<Server, 'place'>]>`
+    const [row] = await sql<[Omit<CheckedServer, 'place'>]>`
       select pg_is_in_recovery() as "isStandby",
         extract(epoch from pg_postmaster_start_time())::float8 as "startedAt",
         greatest(0, pg_wal_lsn_diff(${written}, pg_last_wal_replay_lsn()))::float8 as "behindBytes",
@@ -79,7 +85,7 @@ const askServer = async (url: string, written: string, pooler: Pooler): Promise<
   }
 }
 
-const judgeStandby = ({ place, behindBytes, behindSeconds }: Server): Checked => {
+const judgeStandby = ({ place, behindBytes, behindSeconds }: CheckedServer): Checked => {
   if (behindBytes === 0) return well(`The standby of Postgres at ${place} has all that the primary had written.`)
   const text =
     `The standby of Postgres at ${place} is ${(behindBytes / BYTES_PER_MIB).toFixed(1)} MiB behind; ` +

@@ -9,7 +9,14 @@ import { describeFault } from '../../runtime/fault.ts'
 import { count } from '../../health/finding.ts'
 import { bypassProxies } from '../../runtime/bypass-proxies.ts'
 import { DEFAULT_DATA_DIR, readServiceFile, serviceEnvironment } from '../../runtime/service-file.ts'
-import { BadSettings, readSettings, type SettingName, type Settings, withSecretFiles } from '../../runtime/settings.ts'
+import {
+  BadSettings,
+  type Environment,
+  readSettings,
+  type SettingName,
+  type Settings,
+  withSecretFiles,
+} from '../../runtime/settings.ts'
 import { withinTime } from '../../runtime/within-time.ts'
 import { connectForCommand, type RedisClient } from '../../queue/redis/connect-redis.ts'
 import { openForCommand, print } from '../run-command.ts'
@@ -31,8 +38,6 @@ Exit code 0: no line is wrong. 1: at least one is, or the command was called wro
 const STATEMENT_TIMEOUT_MS = 10_000
 /** A server that takes longer to connect, or to answer `checkPostgres` or `checkRedis`, is a finding. */
 const SERVER_TIMEOUT_MS = 15_000
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 const run = async (): Promise<number> => {
   try {
@@ -109,14 +114,14 @@ const ofBadSettings = (error: unknown): Checked => {
   return wrong(text, 'Start the service with npm start, or set the variable as docs/environment.md says.')
 }
 
-type Ports = Settings<'HOST' | 'PORT' | 'WORKER_HOST' | 'WORKER_PORT'>
+type PortSettings = Settings<'HOST' | 'PORT' | 'WORKER_HOST' | 'WORKER_PORT'>
 
 /**
  * An unset WORKER_PORT is not checked, since `npm start` then uses any free port. The value 0 means
  * any free port as well.
  */
 const examinePorts = async (
-  { HOST, PORT, WORKER_HOST, WORKER_PORT }: Ports,
+  { HOST, PORT, WORKER_HOST, WORKER_PORT }: PortSettings,
   dataDir: string,
   environment: Environment,
 ): Promise<Checked[]> => {

@@ -6,7 +6,7 @@ export type ColumnType = 'text' | 'number' | 'flag' | 'time' | 'json'
 export type Columns = Readonly<Record<string, ColumnType>>
 
 type Member = { type: string; format?: string }
-type Reference = { components: { schemas: Record<string, { properties: Record<string, Member> }> } }
+type RecordReference = { components: { schemas: Record<string, { properties: Record<string, Member> }> } }
 
 const REFERENCE = new URL('../../api/openapi/openapi.json', import.meta.url)
 /** The schema of each kind of record in the reference. */
@@ -23,7 +23,7 @@ const TYPES: Readonly<Record<string, ColumnType>> = { string: 'text', number: 'n
 
 /** The members of a kind of record, as columns of a table, in the order of the reference. */
 export const columnsOf = (kind: RecordKind): Columns => {
-  const { components } = JSON.parse(readFileSync(REFERENCE, 'utf8')) as Reference
+  const { components } = JSON.parse(readFileSync(REFERENCE, 'utf8')) as RecordReference
   const members = Object.entries(components.schemas[SCHEMAS[kind]]!.properties)
   return Object.fromEntries(members.map(([name, member]) => [name, columnType(member)]))
 }

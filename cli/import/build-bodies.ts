@@ -1,13 +1,13 @@
 import { isObject } from '../../runtime/exact-json.ts'
-import { type ConversationRow, joinConversations, type Values } from './conversations.ts'
+import { type ConversationRow, joinConversations, type BodyMembers } from './conversations.ts'
 import { valueOf } from './cell-value.ts'
 import { RECORDS } from './kinds.ts'
 import type { Lines, Remark } from './lines.ts'
 import type { Mapping, Target } from './mapping.ts'
-import type { Row } from './table-rows.ts'
+import type { TableRow } from './table-rows.ts'
 
 /** The body of one record, and the rows of the file that make it. */
-export type Submission = {
+export type ImportSubmission = {
   readonly lines: readonly Lines[]
   readonly body: string
   /** Submissions with the same id are sent one after the other, in the order of the file. */
@@ -17,12 +17,15 @@ export type Submission = {
   readonly doubts: readonly Remark[]
 }
 
-type Entry = { readonly path: readonly string[]; readonly value: unknown }
+type FieldValue = { readonly path: readonly string[]; readonly value: unknown }
 
 export const isRemark = (item: object): item is Remark => 'reasons' in item
 
 /** Turns rows into submissions. Joins the rows of a table that belong to one conversation. */
-export const buildBodies = function* (rows: Iterable<Row | Remark>, mapping: Mapping): Generator<Submission | Remark> {
+export const buildBodies = function* (
+  rows: Iterable<TableRow | Remark>,
+  mapping: Mapping,
+): Generator<ImportSubmission | Remark> {
   const messages: ConversationRow[] = []
   const filled = mapping.columns.flatMap(({ column, targets }) => targets.map((target) => ({ column, target })))
   const plan = { ...mapping, fields: [...Map.groupBy(filled, ({ target }) => target.field).values()] }
@@ -50,16 +53,16 @@ const ROUNDED_NUMBER = /^\s*\d(?:[.,]\d+)?E\+\d+\s*$/i
 type Plan = Mapping & { readonly fields: readonly (readonly Filled[])[] }
 type Filled = { readonly column: string; readonly target: Target }
 
-const hasRoundedId = (cells: Row['cells'], value: Values, { kind, fields }: Plan): boolean => {
+const hasRoundedId = (cells: TableRow['cells'], value: BodyMembers, { kind, fields }: Plan): boolean => {
   const ids = fields.flatMap((all) =>
     all.flatMap(({ column, target }) => (target.type === 'id' ? [cellOf(cells, column)] : [])),
   )
   return [value[RECORDS[kind].id], ...ids].some((id) => typeof id === 'string' && ROUNDED_NUMBER.test(id))
 }
 
-type Origin = Pick<Submission, 'lines' | 'doubts'>
+type Origin = Pick<ImportSubmission, 'lines' | 'doubts'>
 
-const submissionOf = (value: Values, { lines, doubts }: Origin, { kind }: Mapping): Submission => {
+const submissionOf = (value: BodyMembers, { lines, doubts }: Origin, { kind }: Mapping): ImportSubmission => {
   const id = value[RECORDS[kind].id]
   const source = value['source']
   return {
@@ -71,7 +74,7 @@ const submissionOf = (value: Values, { lines, doubts }: Origin, { kind }: Mappin
   }
 }
 
-const valuesOf = ({ cells, isRecord }: Row, plan: Plan): Values => {
+const valuesOf = ({ cells, isRecord }: TableRow, plan: Plan): BodyMembers => {
   // With a known layout, unmapped members of JSON are left out, like unmapped columns of a table.
   const rest = !isRecord || plan.layout !== undefined ? [] : Object.entries(cells)
   const kept = rest.filter(([member]) => plan.columns.every(({ column }) => column !== member))
@@ -84,7 +87,7 @@ const valuesOf = ({ cells, isRecord }: Row, plan: Plan): Values => {
 }
 
 /** Feedback with a rating or a title and without a description gets an empty description. */
-const withDescription = (value: Values, { kind }: Mapping): Values => {
+const withDescription = (value: BodyMembers, { kind }: Mapping): BodyMembers => {
   const hasMore = hasValue(value['rating']) || hasValue(value['title'])
   return kind === 'feedback' && !hasValue(value['description']) && hasMore ? { ...value, description: '' } : value
 }
@@ -92,13 +95,13 @@ const withDescription = (value: Values, { kind }: Mapping): Values => {
 /** Null in JSON is no value. */
 const hasValue = (value: unknown): boolean => value !== undefined && value !== null
 
-const entriesOf = (cells: Row['cells'], { fields, constants, utc }: Plan): Entry[] =>
+const entriesOf = (cells: TableRow['cells'], { fields, constants, utc }: Plan): FieldValue[] =>
   [
     ...constants.map(({ target, value }) => ({ path: target.path, value: valueOf(value, target, utc) })),
     ...fields.map((all) => ({ path: all[0]!.target.path, value: together(cells, all, utc) })),
   ].filter(({ value }) => value !== undefined)
 
-const together = (cells: Row['cells'], all: readonly Filled[], utc: boolean): unknown => {
+const together = (cells: TableRow['cells'], all: readonly Filled[], utc: boolean): unknown => {
   const values = all.map(({ column, target }) => valueOf(cellOf(cells, column), target, utc))
   const filled = values.filter((value) => value !== undefined && value !== '')
   if (filled.length < 2) return filled[0] ?? values[0]
@@ -106,13 +109,13 @@ const together = (cells: Row['cells'], all: readonly Filled[], utc: boolean): un
 }
 
 /** A name with dots also means a nested member. */
-const cellOf = (cells: Row['cells'], column: string): unknown =>
+const cellOf = (cells: TableRow['cells'], column: string): unknown =>
   Object.hasOwn(cells, column) ? cells[column] : memberAt(cells, column.split('.'))
 
-const memberAt = (object: Values, path: readonly string[]): unknown =>
+const memberAt = (object: BodyMembers, path: readonly string[]): unknown =>
   path.reduce<unknown>((value, member) => {
     const isInner = typeof value === 'object' && value !== null && Object.hasOwn(value, member)
-    return isInner ? (value as Values)[member] : undefined
+    return isInner ? (value as BodyMembers)[member] : undefined
   }, object)
 
 /**
@@ -120,7 +123,7 @@ const memberAt = (object: Values, path: readonly string[]): unknown =>
  * for a member of an object replaces only this member, at any depth. A malformed object stays, so
  * that the service refuses the record. No name is special, not even `__proto__`.
  */
-const nest = (entries: readonly Entry[]): Values => {
+const nest = (entries: readonly FieldValue[]): BodyMembers => {
   const groups = Map.groupBy(entries, ({ path }) => path[0] ?? '')
   return Object.fromEntries(
     [...groups].map(([member, group]) => {

@@ -1,15 +1,19 @@
 import { isObject } from '../../runtime/exact-json.ts'
 import type { Lines, Remark } from './lines.ts'
 
-export type Values = { readonly [member: string]: unknown }
+export type BodyMembers = { readonly [member: string]: unknown }
 
 /**
  * A row of a table of conversations: fields of the conversation, and at most one `message` and one
  * `contact`.
  */
-export type ConversationRow = { readonly value: Values; readonly lines: Lines; readonly doubt: string | undefined }
+export type ConversationRow = { readonly value: BodyMembers; readonly lines: Lines; readonly doubt: string | undefined }
 
-type Conversation = { readonly value: Values; readonly lines: readonly Lines[]; readonly doubts: readonly Remark[] }
+type JoinedConversation = {
+  readonly value: BodyMembers
+  readonly lines: readonly Lines[]
+  readonly doubts: readonly Remark[]
+}
 
 /**
  * A longer conversation is sent in several submissions, which stay well below the limits of the
@@ -22,7 +26,7 @@ const MAX_CHARACTERS = 1024 * 1024
  * Collects the rows of each conversation from the whole file. Each submission of a conversation
  * repeats the title, rating and properties, since the service keeps those of the last submission.
  */
-export const joinConversations = function* (rows: readonly ConversationRow[]): Generator<Conversation> {
+export const joinConversations = function* (rows: readonly ConversationRow[]): Generator<JoinedConversation> {
   const groups = Map.groupBy(rows, ({ value: { id, source } }, at) =>
     id === undefined ? at : JSON.stringify([source, id]),
   )
@@ -45,17 +49,17 @@ export const joinConversations = function* (rows: readonly ConversationRow[]): G
   }
 }
 
-type Parts = {
-  readonly own: Values
+type RowParts = {
+  readonly own: BodyMembers
   /** The author of the message. Absent without an id, and if the message answers the customer. */
-  readonly contact: Values | undefined
-  readonly message: Values | undefined
+  readonly contact: BodyMembers | undefined
+  readonly message: BodyMembers | undefined
   readonly lines: Lines
   readonly doubts: readonly Remark[]
 }
 
-const partsOf = ({ value, lines, doubt }: ConversationRow): Parts => {
-  const { contact, message, ...own } = value as Values & { contact?: Values; message?: Values }
+const partsOf = ({ value, lines, doubt }: ConversationRow): RowParts => {
+  const { contact, message, ...own } = value as BodyMembers & { contact?: BodyMembers; message?: BodyMembers }
   const isAnswer = message?.['incoming'] === false
   const isLost = contact !== undefined && contact['id'] === undefined && !isAnswer
   const lost = `members of the contact are left out, since the row has no contact.id: ${Object.keys(contact ?? {}).join(', ')}`
@@ -72,17 +76,17 @@ const partsOf = ({ value, lines, doubt }: ConversationRow): Parts => {
   }
 }
 
-const keyOf = ({ id, source }: Values): string => JSON.stringify([source, id])
+const keyOf = ({ id, source }: BodyMembers): string => JSON.stringify([source, id])
 
-const mergedContacts = (parts: readonly Parts[]): Map<string, Values> => {
-  const contacts = new Map<string, Values>()
+const mergedContacts = (parts: readonly RowParts[]): Map<string, BodyMembers> => {
+  const contacts = new Map<string, BodyMembers>()
   for (const { contact } of parts)
     if (contact !== undefined) contacts.set(keyOf(contact), merged(contacts.get(keyOf(contact)) ?? {}, contact))
   return contacts
 }
 
 /** A later value replaces an earlier one; an empty cell gives no value. */
-const merged = (earlier: Values, later: Values): Values => {
+const merged = (earlier: BodyMembers, later: BodyMembers): BodyMembers => {
   const properties = mergedProperties(earlier['properties'], later['properties'])
   return { ...earlier, ...later, ...(properties !== undefined && { properties }) }
 }
@@ -93,8 +97,8 @@ const mergedProperties = (earlier: unknown, later: unknown): unknown => {
   return isObject(later) ? (earlier ?? later) : (later ?? earlier)
 }
 
-const chunksOf = function* (parts: readonly Parts[]): Generator<Parts[]> {
-  let chunk: Parts[] = []
+const chunksOf = function* (parts: readonly RowParts[]): Generator<RowParts[]> {
+  let chunk: RowParts[] = []
   let characters = 0
   for (const part of parts) {
     const length = JSON.stringify([part.contact, part.message]).length

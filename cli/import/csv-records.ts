@@ -10,15 +10,15 @@ export type CsvRecord = {
   readonly problem?: 'stray quote' | 'open quote'
 }
 
-export type Place = { readonly at: number; readonly line: number }
+export type CsvPlace = { readonly at: number; readonly line: number }
 
-const START: Place = { at: 0, line: 1 }
+const START: CsvPlace = { at: 0, line: 1 }
 
 /**
  * The records of RFC 4180, with any mixture of line ends. A record with a stray quote ends with the
  * line of this quote. A record with an open quote ends with the text.
  */
-export const csvRecords = function* (text: string, delimiter: string, start: Place = START): Generator<CsvRecord> {
+export const csvRecords = function* (text: string, delimiter: string, start: CsvPlace = START): Generator<CsvRecord> {
   const unquoted = new RegExp(`[^"\r\n${delimiter.replace(/[\\\]^-]/, '\\$&')}]*`, 'y')
   for (let { at, line } = start; at < text.length;) {
     const record = readRecord({ text, delimiter, unquoted }, at)
@@ -30,9 +30,9 @@ export const csvRecords = function* (text: string, delimiter: string, start: Pla
   }
 }
 
-type Source = { readonly text: string; readonly delimiter: string; readonly unquoted: RegExp }
+type CsvText = { readonly text: string; readonly delimiter: string; readonly unquoted: RegExp }
 
-const readRecord = ({ text, delimiter, unquoted }: Source, start: number): Omit<CsvRecord, 'lines' | 'start'> => {
+const readRecord = ({ text, delimiter, unquoted }: CsvText, start: number): Omit<CsvRecord, 'lines' | 'start'> => {
   const cells: string[] = []
   // A concatenated file can have a byte order mark before each part.
   for (let at = text[start] === '\ufeff' ? start + 1 : start; ; at++) {

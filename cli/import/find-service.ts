@@ -5,9 +5,9 @@ import { DEFAULT_DATA_DIR, readServiceFile } from '../../runtime/service-file.ts
 import { ImportError } from './import-error.ts'
 
 /** The address of the service, without `/api/v1` and a slash at the end, and a token. */
-export type Service = { readonly url: string; readonly token: string }
+export type ServiceAccess = { readonly url: string; readonly token: string }
 
-type Given = { readonly url?: string | undefined; readonly token?: string | undefined }
+type GivenService = { readonly url?: string | undefined; readonly token?: string | undefined }
 
 /**
  * Takes the given address and token first, then FEEDBACK_URL and FEEDBACK_TOKEN, then those of the
@@ -16,9 +16,9 @@ type Given = { readonly url?: string | undefined; readonly token?: string | unde
  * @throws ImportError when there is no valid address or no token
  */
 export const findService = async (
-  given: Given,
+  given: GivenService,
   environment: Readonly<Record<string, string | undefined>>,
-): Promise<Service> => {
+): Promise<ServiceAccess> => {
   const dataDir = environment['DATA_DIR'] || DEFAULT_DATA_DIR
   const running = withoutEnd((await readServiceFile(dataDir))?.url ?? '')
   const url = withoutEnd(given.url || environment['FEEDBACK_URL'] || running)

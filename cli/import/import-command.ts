@@ -65,7 +65,7 @@ const OPTIONS = {
   help: { type: 'boolean', short: 'h', default: false },
 } as const
 
-type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS; allowPositionals: true }>>['values'] &
+type OptionValues = ReturnType<typeof parseArgs<{ options: typeof OPTIONS; allowPositionals: true }>>['values'] &
   MappingOptions
 
 const print = (lines: readonly string[]): void => {
@@ -103,7 +103,7 @@ const joinMapValues = (words: readonly string[]): string[] => {
   })
 }
 
-type Submitting = { file: SourceFile; mapping: Mapping; survey: Survey; values: Values }
+type Submitting = { file: SourceFile; mapping: Mapping; survey: Survey; values: OptionValues }
 
 const submit = async ({ file, mapping, survey, values }: Submitting): Promise<number> => {
   const stop = new AbortController()

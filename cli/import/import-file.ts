@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { untilAborted } from '../../runtime/within-time.ts'
 import { type ProgressOutput, startProgressBar } from '../progress-bar.ts'
-import { buildBodies, isRemark, type Submission } from './build-bodies.ts'
-import type { Service } from './find-service.ts'
+import { buildBodies, isRemark, type ImportSubmission } from './build-bodies.ts'
+import type { ServiceAccess } from './find-service.ts'
 import { type Journal, openJournal } from './journal.ts'
 import type { Lines, Remark } from './lines.ts'
 import type { Mapping } from './mapping.ts'
@@ -14,7 +14,7 @@ type Import = {
   readonly mapping: Mapping
   /** The number of submissions in the file. */
   readonly total: number
-  readonly service: Service
+  readonly service: ServiceAccess
   readonly journalPath: string
   /** The most requests under way. */
   readonly atOnce: number
@@ -23,7 +23,7 @@ type Import = {
   readonly stop: AbortSignal
 }
 
-export type Summary = {
+export type ImportSummary = {
   readonly accepted: number
   readonly acceptedLines: readonly Lines[]
   /** The number of accepted submissions that earlier runs have sent. */
@@ -39,11 +39,11 @@ const MS_PER_SECOND = 1_000
  *
  * @throws ImportError when it cannot continue; the next run continues from there
  */
-export const importFile = async (given: Import): Promise<Summary> => {
+export const importFile = async (given: Import): Promise<ImportSummary> => {
   const { file, mapping, total, service, output, atOnce, stop } = given
   const journal = openJournal(given.journalPath, { mappingHash: sha256(JSON.stringify(mapping)), url: service.url })
   const bar = startProgressBar({ label: mapping.kind, total, output, now: Date.now })
-  const tally: Tally = { accepted: [], refused: [], before: 0 }
+  const tally: ImportTally = { accepted: [], refused: [], before: 0 }
   try {
     const send = await createSender({
       service,
@@ -72,16 +72,16 @@ export const importFile = async (given: Import): Promise<Summary> => {
 }
 
 /** The outcome of the submissions of the file, in this run and in earlier ones. */
-type Tally = { readonly accepted: (readonly Lines[])[]; readonly refused: Remark[]; before: number }
+type ImportTally = { readonly accepted: (readonly Lines[])[]; readonly refused: Remark[]; before: number }
 
-const count = ({ accepted, refused }: Tally, { lines }: Keyed, reasons: readonly string[]): number => {
+const count = ({ accepted, refused }: ImportTally, { lines }: Keyed, reasons: readonly string[]): number => {
   if (reasons.length > 0) refused.push({ lines, reasons })
   else accepted.push(lines)
   return accepted.length + refused.length
 }
 
 /** Leaves out the answered submissions, and counts them. */
-const withoutAnswered = function* (all: Iterable<Keyed>, { answered }: Journal, tally: Tally): Generator<Keyed> {
+const withoutAnswered = function* (all: Iterable<Keyed>, { answered }: Journal, tally: ImportTally): Generator<Keyed> {
   for (const submission of all) {
     const reasons = answered.get(submission.key)
     if (reasons === undefined) yield submission
@@ -92,10 +92,10 @@ const withoutAnswered = function* (all: Iterable<Keyed>, { answered }: Journal, 
   }
 }
 
-type Keyed = Submission & { readonly key: string }
+type Keyed = ImportSubmission & { readonly key: string }
 
 /** The key of a submission is a hash of its body. Further submissions with this body add a number. */
-const keyed = function* (items: Iterable<Submission | Remark>): Generator<Keyed> {
+const keyed = function* (items: Iterable<ImportSubmission | Remark>): Generator<Keyed> {
   const counts = new Map<string, number>()
   for (const item of items) {
     if (isRemark(item)) continue

@@ -2,7 +2,7 @@ import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { ImportError } from './import-error.ts'
 
 /** Two runs with the same subject are the same import, even if the rows of the file differ. */
-type Subject = { readonly mappingHash: string; readonly url: string }
+type ImportSubject = { readonly mappingHash: string; readonly url: string }
 
 /**
  * The answered submissions by their keys, which are hashes. If a killed import did not record a
@@ -17,21 +17,21 @@ export type Journal = {
   readonly close: () => void
 }
 
-type Entry = { readonly key?: string; readonly refused?: readonly string[] }
+type JournalLine = { readonly key?: string; readonly refused?: readonly string[] }
 
 /**
  * Opens the journal of an import, or begins one.
  *
  * @throws ImportError when the journal is of another mapping or service, or cannot be used
  */
-export const openJournal = (path: string, subject: Subject): Journal => {
+export const openJournal = (path: string, subject: ImportSubject): Journal => {
   const lines = linesOf(path)
   const answered = new Map<string, readonly string[]>()
   for (const text of lines.slice(1)) {
-    const { key, refused = [] } = parse(text) as Entry
+    const { key, refused = [] } = parse(text) as JournalLine
     if (key !== undefined) answered.set(key, refused)
   }
-  const former = parse(lines[0]) as Partial<Subject>
+  const former = parse(lines[0]) as Partial<ImportSubject>
   // A journal without an answered submission starts again, for example after a wrong address. So
   // does a file with only the beginning of the line of this subject, for example after a full disk.
   const isCut = lines.length <= 1 && JSON.stringify(subject).startsWith(lines[0] ?? '')
@@ -83,7 +83,7 @@ const parse = (text: string | undefined): object => {
   }
 }
 
-const checkSubject = (path: string, former: Partial<Subject>, subject: Subject): void => {
+const checkSubject = (path: string, former: Partial<ImportSubject>, subject: ImportSubject): void => {
   const changed = [
     ...(former.mappingHash === subject.mappingHash ? [] : ['the mapping']),
     ...(former.url === subject.url ? [] : ['the service']),

@@ -1,7 +1,7 @@
 import { ImportError } from './import-error.ts'
 import { countBreaks, type Lines, type Remark } from './lines.ts'
 import { isObject, parseExactly } from '../../runtime/exact-json.ts'
-import type { Row } from './table-rows.ts'
+import type { TableRow } from './table-rows.ts'
 
 /** A piece of the text that may be a record, as written. */
 type Piece = { readonly lines: Lines; readonly text: string }
@@ -9,7 +9,7 @@ type Piece = { readonly lines: Lines; readonly text: string }
 type JsonFile = {
   /** The form of the file, in words for a person. */
   readonly form: string
-  readonly rows: () => Iterable<Row | Remark>
+  readonly rows: () => Iterable<TableRow | Remark>
 }
 
 /**
@@ -28,7 +28,7 @@ export const openJson = (path: string, text: string): JsonFile => {
   }
 }
 
-const rowOf = ({ lines, text }: Piece): Row | Remark => {
+const rowOf = ({ lines, text }: Piece): TableRow | Remark => {
   if (text.trim() === '') return { lines: [lines], reasons: ['blank'], isSkipped: true }
   const value = parsed(text)
   if (value === undefined) return { lines: [lines], reasons: ['the record is not JSON'] }

@@ -121,7 +121,7 @@ export const isSameColumn = (one: string, other: string): boolean => one.toLower
 /** A column with such a name tells the kind: not every kind of record has these fields. */
 const TELLING = ['description', 'rating', 'title', 'sourceId', 'message.id', 'message.content', 'message.incoming']
 
-type Wanted = {
+type WantedLayout = {
   readonly layout?: string | undefined
   readonly kind?: Kind | undefined
   /** The fields that options fill. */
@@ -132,7 +132,7 @@ type Wanted = {
  * The named layout, or the one that the columns show. An unnamed layout applies only if no column
  * and no option suggests records of another kind.
  */
-export const chooseLayout = (columns: readonly string[], wanted: Wanted): Layout | undefined => {
+export const chooseLayout = (columns: readonly string[], wanted: WantedLayout): Layout | undefined => {
   if (wanted.layout === 'none') return undefined
   if (wanted.layout !== undefined) return namedLayout(wanted.layout, wanted.kind)
   const known = LAYOUTS.find(({ columns: marks }) =>

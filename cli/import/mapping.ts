@@ -2,7 +2,7 @@ import { ImportError } from './import-error.ts'
 import { type FieldType, findField, type Kind, KINDS, plainName, RECORDS, usualField } from './kinds.ts'
 import { chooseLayout, isSameColumn, type Pair, parsePair } from './layouts.ts'
 import type { SourceFile } from './source-file.ts'
-import type { Column } from './table.ts'
+import type { TableColumn } from './table.ts'
 
 export type Target = {
   readonly field: string
@@ -57,7 +57,7 @@ export const planMapping = (file: SourceFile, options: MappingOptions): Mapping 
   const renamed = new Set([...given, ...ofLayout].map(({ left }) => left))
   const columns = file.columns ?? [...renamed].map((name) => ({ name, title: name }))
   const asked = given.map((pair) => ofColumn(pair, columns))
-  const fieldsOf = ({ name, title }: Column): string[] => {
+  const fieldsOf = ({ name, title }: TableColumn): string[] => {
     const own = asked.filter(({ left }) => left === name || left === title)
     if (own.length > 0) return own.flatMap(({ right }) => right || [])
     const known = ofLayout.filter(({ left }) => isSameColumn(left, title))
@@ -92,7 +92,7 @@ const kindOf = (name: string | undefined): Kind | undefined => {
 }
 
 /** The pair with the name of the column as the file has it. */
-const ofColumn = ({ left, right }: Pair, columns: readonly Column[]): Pair => {
+const ofColumn = ({ left, right }: Pair, columns: readonly TableColumn[]): Pair => {
   const named = columns.find(({ name, title }) => name === left || title === left)
   const alike = named ? left : columns.find(({ title }) => plainName(title) === plainName(left))?.title
   if (alike !== undefined) return { left: alike, right }

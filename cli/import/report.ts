@@ -1,4 +1,4 @@
-import type { Summary } from './import-file.ts'
+import type { ImportSummary } from './import-file.ts'
 import { describeLines, type Remark } from './lines.ts'
 import type { Mapping, Target } from './mapping.ts'
 import type { SourceFile } from './source-file.ts'
@@ -73,7 +73,7 @@ const describeTogether = (rows: readonly Remark[], title: string): string[] => {
   return rows.length === 0 ? [] : [title, ...listed]
 }
 
-type Ended = Summary & { readonly skipped: readonly Remark[]; readonly journalPath: string }
+type Ended = ImportSummary & { readonly skipped: readonly Remark[]; readonly journalPath: string }
 
 /** The outcome of each line. */
 export const describeSummary = ({

@@ -3,12 +3,12 @@ import { PASSING } from '../../client/send.ts'
 import { MAX_BATCH_BODY_BYTES } from '../../contract/limits.ts'
 import { coalesce } from '../../runtime/coalesce.ts'
 import { parseExactly } from '../../runtime/exact-json.ts'
-import type { Service } from './find-service.ts'
+import type { ServiceAccess } from './find-service.ts'
 import { ImportError } from './import-error.ts'
 import { type Kind, RECORDS } from './kinds.ts'
 
 type Sending = {
-  readonly service: Service
+  readonly service: ServiceAccess
   readonly kind: Kind
   /** The most HTTP requests under way. */
   readonly atOnce: number
@@ -86,7 +86,7 @@ const WAIT_REASONS: Readonly<Record<string, string>> = {
 }
 
 /** Asks once for some receipt, so that the import ends without a wait if no service answers. */
-const reach = async (service: Service): Promise<void> => {
+const reach = async (service: ServiceAccess): Promise<void> => {
   const client = createClient({ ...service, patienceMs: 0 })
   await client.getSubmission(crypto.randomUUID()).catch((error: unknown) => {
     if (!(error instanceof RequestError) || error.status === undefined) throw asImportError(error)

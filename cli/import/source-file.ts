@@ -3,19 +3,19 @@ import { decodeText } from './decode.ts'
 import { ImportError } from './import-error.ts'
 import { openJson } from './json-records.ts'
 import { describeLines, type Remark } from './lines.ts'
-import { type Column, openTable, type TableOptions } from './table.ts'
-import type { Row } from './table-rows.ts'
+import { type TableColumn, openTable, type TableOptions } from './table.ts'
+import type { TableRow } from './table-rows.ts'
 
 export type SourceFile = {
   readonly path: string
   /** The columns of a table; undefined for JSON. */
-  readonly columns: readonly Column[] | undefined
+  readonly columns: readonly TableColumn[] | undefined
   /** The members of the first record of JSON. A member of a member has a name with a dot. */
   readonly members: () => readonly string[]
   /** How the file was read, for a person to check. */
   readonly description: string
   /** All rows of the file except the header, in their order. */
-  readonly rows: () => Iterable<Row | Remark>
+  readonly rows: () => Iterable<TableRow | Remark>
 }
 
 export type SourceOptions = TableOptions & { readonly encoding?: string | undefined }
@@ -57,7 +57,7 @@ export const openText = (path: string, bytes: Uint8Array, options: SourceOptions
   return { path, columns, description: `${encoding}, ${separated}`, rows, members: () => [] }
 }
 
-const membersOf = (rows: Iterable<Row | Remark>): string[] => {
+const membersOf = (rows: Iterable<TableRow | Remark>): string[] => {
   for (const row of rows) if ('cells' in row) return namesIn(row.cells)
   return []
 }

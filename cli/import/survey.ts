@@ -2,7 +2,7 @@ import { checkBody } from '../../contract/check-body.ts'
 import { parseJsonText } from '../../contract/json-text.ts'
 import { MAX_DEPTH_LEVELS } from '../../contract/limits.ts'
 import { Buffer } from 'node:buffer'
-import { buildBodies, isRemark, type Submission } from './build-bodies.ts'
+import { buildBodies, isRemark, type ImportSubmission } from './build-bodies.ts'
 import { type Kind, RECORDS } from './kinds.ts'
 import type { Lines, Remark } from './lines.ts'
 import type { Mapping } from './mapping.ts'
@@ -11,7 +11,7 @@ import type { SourceFile } from './source-file.ts'
 export type Survey = {
   /** The number of submissions in the file. */
   readonly total: number
-  readonly first: Submission | undefined
+  readonly first: ImportSubmission | undefined
   /** Rows that cannot become a submission. */
   readonly unreadable: readonly Remark[]
   readonly skipped: readonly Remark[]
@@ -33,7 +33,7 @@ export const surveyFile = (file: SourceFile, mapping: Mapping, hasChecks: boolea
   const repeated: Lines[] = []
   const withoutSource: Lines[] = []
   const ids = new Set<string>()
-  let first: Submission | undefined
+  let first: ImportSubmission | undefined
   let total = 0
   for (const item of buildBodies(file.rows(), mapping)) {
     if (isRemark(item)) {

@@ -1,8 +1,8 @@
-import { type CsvRecord, csvRecords, lineEnd, type Place } from './csv-records.ts'
+import { type CsvRecord, csvRecords, lineEnd, type CsvPlace } from './csv-records.ts'
 import { isBlank, sample } from './delimiter.ts'
 import type { Lines, Remark } from './lines.ts'
 
-export type Row = {
+export type TableRow = {
   readonly lines: Lines
   /** The cells by the names of the columns, or the members of a record of JSON. */
   readonly cells: Readonly<Record<string, unknown>>
@@ -33,10 +33,10 @@ const MIN_FITTING = 0.9
 
 export const skipped = (lines: Lines, why: string): Remark => ({ lines: [lines], reasons: [why], isSkipped: true })
 
-export const rowsAfter = function* (table: TableStart): Generator<Row | Remark> {
+export const rowsAfter = function* (table: TableStart): Generator<TableRow | Remark> {
   const { text, delimiter, header } = table
   let number = table.number
-  for (let next: Place | undefined = { at: header.end, line: header.lines.to + 1 }; next !== undefined;) {
+  for (let next: CsvPlace | undefined = { at: header.end, line: header.lines.to + 1 }; next !== undefined;) {
     const records: Iterable<CsvRecord> = csvRecords(text, delimiter, next)
     next = undefined
     for (const record of records) {
@@ -51,7 +51,7 @@ export const rowsAfter = function* (table: TableStart): Generator<Row | Remark> 
   }
 }
 
-const rowOf = (record: CsvRecord, number: number, table: TableStart): Row | Remark => {
+const rowOf = (record: CsvRecord, number: number, table: TableStart): TableRow | Remark => {
   const { cells, lines, problem, start } = record
   const { names, header, further, delimiter } = table
   if (table.isLeftOut(number)) return skipped(lines, 'left out by --skip-rows')
@@ -88,7 +88,7 @@ const countDelimiters = (cells: readonly string[]): number =>
   cells.slice(1).filter((cell) => !cell.startsWith(' ')).length
 
 /** The line after the first line of the record, if a table begins there. */
-const tableAfter = ({ start, lines }: CsvRecord, { text, delimiter, names }: TableStart): Place | undefined => {
+const tableAfter = ({ start, lines }: CsvRecord, { text, delimiter, names }: TableStart): CsvPlace | undefined => {
   const next = { at: lineEnd(text, start), line: lines.from + 1 }
   const records = sample(csvRecords(text, delimiter, next))
   const fitting = records.filter(

@@ -2,17 +2,17 @@ import { type CsvRecord, csvRecords } from './csv-records.ts'
 import { findDelimiter, isBlank, mostFrequent, parseDelimiter, sample, sepLine } from './delimiter.ts'
 import { ImportError } from './import-error.ts'
 import type { Lines, Remark } from './lines.ts'
-import { fitsHeader, type Row, rowsAfter, skipped } from './table-rows.ts'
+import { fitsHeader, type TableRow, rowsAfter, skipped } from './table-rows.ts'
 
 /** `name` is unique: columns with equal titles are numbered. */
-export type Column = { readonly name: string; readonly title: string }
+export type TableColumn = { readonly name: string; readonly title: string }
 
 type Table = {
-  readonly columns: readonly Column[]
+  readonly columns: readonly TableColumn[]
   readonly delimiter: string
   readonly header: Lines
   /** Every line except those of the header belongs to a row or a remark. */
-  readonly rows: () => Iterable<Row | Remark>
+  readonly rows: () => Iterable<TableRow | Remark>
 }
 
 export type TableOptions = { readonly delimiter?: string | undefined; readonly skipRows?: string | undefined }
@@ -96,7 +96,7 @@ const furtherHeaders = ({ cells }: CsvRecord, following: readonly CsvRecord[]): 
  * A column without a title takes its title from the second header row, where SurveyMonkey writes the
  * choices of a question.
  */
-const columnsOf = ({ cells }: CsvRecord, second: CsvRecord | undefined): Column[] => {
+const columnsOf = ({ cells }: CsvRecord, second: CsvRecord | undefined): TableColumn[] => {
   const names = new Set<string>()
   return cells.map((cell, at) => {
     const title = cell.trim() || second?.cells[at]?.trim() || `column ${at + 1}`

@@ -1,7 +1,7 @@
 import { html, type Html } from './html.ts'
 
 /** One place on the horizontal axis. `value` is null for a gap. */
-export type Point = { readonly label: string; readonly value: number | null; readonly tooltip: string }
+export type ChartPoint = { readonly label: string; readonly value: number | null; readonly tooltip: string }
 
 const WIDTH = 720
 const HEIGHT = 190
@@ -14,7 +14,7 @@ const GAP_SHARE = 0.12
 const SPARK = { width: 96, height: 22 }
 
 /** A chart of columns that begin at zero. */
-export const columnChart = (title: string, points: readonly Point[]): Html => {
+export const columnChart = (title: string, points: readonly ChartPoint[]): Html => {
   const top = niceTop(Math.max(...points.map(({ value }) => value ?? 0)))
   const width = (WIDTH - LEFT) / Math.max(points.length, 1)
   const columns = points.map(({ value, tooltip }, at) => {
@@ -33,7 +33,7 @@ export const columnChart = (title: string, points: readonly Point[]): Html => {
 }
 
 /** A line on a scale from `ends[0]` to `ends[1]`. A point without a value interrupts the line. */
-export const lineChart = (title: string, points: readonly Point[], ends: readonly [number, number]): Html => {
+export const lineChart = (title: string, points: readonly ChartPoint[], ends: readonly [number, number]): Html => {
   const dots = points.flatMap(({ value, tooltip }, at) =>
     value === null ? [] : [{ at, tooltip, x: xOf(at, points.length), y: yOf(value, ends) }],
   )
@@ -67,7 +67,7 @@ export const sparkline = (title: string, values: readonly number[]): Html => {
 
 type Frame = {
   readonly title: string
-  readonly points: readonly Point[]
+  readonly points: readonly ChartPoint[]
   readonly ends: readonly [number, number]
   readonly drawn: Html
 }

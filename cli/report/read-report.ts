@@ -1,5 +1,16 @@
 import type { Sql } from '../../db/connection/postgres.ts'
-import type { Account, Example, News, Period, Project, Report, Source, Step, Topic, Totals } from './report.ts'
+import type {
+  Account,
+  FeedbackExample,
+  News,
+  Period,
+  Project,
+  Report,
+  SourceRatings,
+  TrendStep,
+  Topic,
+  ReportTotals,
+} from './report.ts'
 
 const MOST_TOPICS = 12
 const MOST_NEWS = 6
@@ -10,7 +21,7 @@ const EXAMPLES = 3
 const TAGS_OF_ACCOUNT = 3
 
 /** `id` is that of the requested workspace. Every statement here filters by it. */
-type Asked = { readonly id: string; readonly period: Period }
+type ReportRequest = { readonly id: string; readonly period: Period }
 
 /** Reads a report from the tables and views that readers may read. */
 export const readReport = async (
@@ -45,21 +56,24 @@ export const readReport = async (
   }
 }
 
-const NOTHING: Totals = { feedback: 0, contacts: 0, accounts: 0, rating: null }
+const NOTHING: ReportTotals = { feedback: 0, contacts: 0, accounts: 0, rating: null }
 
-const readTotals = async (sql: Sql, { id, period }: Asked): Promise<{ now: Totals; before: Totals }> => {
-  const rows = await sql<(Totals & { isNow: boolean })[]>`
+const readTotals = async (
+  sql: Sql,
+  { id, period }: ReportRequest,
+): Promise<{ now: ReportTotals; before: ReportTotals }> => {
+  const rows = await sql<(ReportTotals & { isNow: boolean })[]>`
     select created_at >= ${period.since} as "isNow", count(*)::int as feedback, count(distinct contact_id)::int as contacts,
       count(distinct account_id)::int as accounts, avg(rating)::float8 as rating
     from feedback_view
     where workspace_id = ${id} and created_at >= ${period.before} and created_at < ${period.until}
     group by "isNow"`
-  const totalsOf = (wanted: boolean): Totals => rows.find(({ isNow }) => isNow === wanted) ?? NOTHING
+  const totalsOf = (wanted: boolean): ReportTotals => rows.find(({ isNow }) => isNow === wanted) ?? NOTHING
   return { now: totalsOf(true), before: totalsOf(false) }
 }
 
-const readSteps = (sql: Sql, { id, period: { since, until, unit } }: Asked): Promise<Step[]> =>
-  sql<Step[]>`
+const readSteps = (sql: Sql, { id, period: { since, until, unit } }: ReportRequest): Promise<TrendStep[]> =>
+  sql<TrendStep[]>`
     with given as (
       select date_trunc(${unit}, created_at) as begin, count(*)::int as feedback, avg(rating)::float8 as rating
       from feedback
@@ -76,7 +90,7 @@ const readSteps = (sql: Sql, { id, period: { since, until, unit } }: Asked): Pro
 type Found<Row> = Omit<Row, 'examples' | 'steps'>
 
 /** Groups by account first, so that the contract value of an account counts once. */
-const readTopics = (sql: Sql, { id, period: { before, since, until } }: Asked): Promise<Found<Topic>[]> =>
+const readTopics = (sql: Sql, { id, period: { before, since, until } }: ReportRequest): Promise<Found<Topic>[]> =>
   sql<Found<Topic>[]>`
     with given as materialized (
       select tags, rating, created_at >= ${since} as is_now, account_id, account_contract_value as value
@@ -102,7 +116,7 @@ const readTopics = (sql: Sql, { id, period: { before, since, until } }: Asked): 
  * Topics with three feedback or more in the last seven days before `until`, and with at least twice
  * the weekly mean of the preceding eight weeks.
  */
-const readNews = (sql: Sql, { id, period: { until } }: Asked): Promise<Found<News>[]> =>
+const readNews = (sql: Sql, { id, period: { until } }: ReportRequest): Promise<Found<News>[]> =>
   sql<Found<News>[]>`
     select tag, now as feedback, before / 8.0::float8 as "weeklyBefore", rating
     from (
@@ -120,8 +134,12 @@ const readNews = (sql: Sql, { id, period: { until } }: Asked): Promise<Found<New
     order by now / (1 + before / 8.0) desc, tag
     limit ${MOST_NEWS}`.execute()
 
-const readExamples = (sql: Sql, { id, period: { since, until } }: Asked, tags: readonly string[]): Promise<Example[]> =>
-  sql<Example[]>`
+const readExamples = (
+  sql: Sql,
+  { id, period: { since, until } }: ReportRequest,
+  tags: readonly string[],
+): Promise<FeedbackExample[]> =>
+  sql<FeedbackExample[]>`
     select tag, description, rating, created_at as at, contact_name as contact, account_name as account
     from unnest(${tags}::text[]) as tag
     cross join lateral (
@@ -134,7 +152,7 @@ const readExamples = (sql: Sql, { id, period: { since, until } }: Asked, tags: r
 
 const readTopicSteps = async (
   sql: Sql,
-  { id, period: { since, until, unit } }: Asked,
+  { id, period: { since, until, unit } }: ReportRequest,
   topics: readonly { tag: string }[],
 ): Promise<Map<string, number>> => {
   const tags = topics.map(({ tag }) => tag)
@@ -146,7 +164,7 @@ const readTopicSteps = async (
   return new Map(rows.map(({ tag, begin, feedback }) => [`${begin.getTime()} ${tag}`, feedback]))
 }
 
-const readAccounts = (sql: Sql, { id, period: { before, since, until } }: Asked): Promise<Account[]> =>
+const readAccounts = (sql: Sql, { id, period: { before, since, until } }: ReportRequest): Promise<Account[]> =>
   sql<Account[]>`
     with given as materialized (
       select account_id, account_name, account_contract_value as value, rating, tags, created_at >= ${since} as is_now
@@ -170,8 +188,8 @@ const readAccounts = (sql: Sql, { id, period: { before, since, until } }: Asked)
     from largest
     order by value desc nulls last, feedback desc, name`.execute()
 
-const readSources = (sql: Sql, { id, period: { since, until } }: Asked): Promise<Source[]> =>
-  sql<Source[]>`
+const readSources = (sql: Sql, { id, period: { since, until } }: ReportRequest): Promise<SourceRatings[]> =>
+  sql<SourceRatings[]>`
     select source, count(*)::int as ratings,
       case when max(rating) <= 5 then 100.0::float8 * count(*) filter (where rating >= 4) / count(*) end as csat,
       case when max(rating) > 5
@@ -182,7 +200,7 @@ const readSources = (sql: Sql, { id, period: { since, until } }: Asked): Promise
     order by ratings desc, source
     limit ${MOST_SOURCES}`.execute()
 
-const readProjects = (sql: Sql, { id, period: { since, until } }: Asked): Promise<Project[]> =>
+const readProjects = (sql: Sql, { id, period: { since, until } }: ReportRequest): Promise<Project[]> =>
   sql<Project[]>`
     select project_name as project, count(*)::int as feedback, avg(rating)::float8 as rating
     from feedback_view

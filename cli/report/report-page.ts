@@ -1,6 +1,6 @@
-import { columnChart, lineChart, niceTop, type Point, sparkline } from './charts.ts'
+import { columnChart, lineChart, niceTop, type ChartPoint, sparkline } from './charts.ts'
 import { html, type Html, trusted } from './html.ts'
-import type { Account, Example, Project, Report, Source, Step, Topic, Unit } from './report.ts'
+import type { Account, FeedbackExample, Project, Report, SourceRatings, TrendStep, Topic, Unit } from './report.ts'
 
 const MOST_CHARACTERS = 600
 /** Ratings usually go from 1 to 5, or to 10. The axis reaches further if a mean rating does. */
@@ -89,7 +89,7 @@ const changes = ({ steps, period: { unit } }: Report): Html => {
   </section>`
 }
 
-const pointOf = (step: Step, unit: Unit, kind: 'feedback' | 'rating'): Point => ({
+const pointOf = (step: TrendStep, unit: Unit, kind: 'feedback' | 'rating'): ChartPoint => ({
   label: unit === 'month' ? step.begin.toISOString().slice(0, 7) : step.begin.toISOString().slice(5, 10),
   value: step[kind],
   tooltip: `${unit} of ${day(step.begin)}: ${number(step.feedback)} feedback, rated ${rating(step.rating)}`,
@@ -174,7 +174,7 @@ const satisfaction = ({ sources, projects }: Report): Html =>
     </div>
   </section>`
 
-const sourceRow = ({ source, ratings, csat, nps }: Source): Html =>
+const sourceRow = ({ source, ratings, csat, nps }: SourceRatings): Html =>
   html`<tr>
     <th scope="row"><bdi>${source}</bdi></th>
     <td>${number(ratings)}</td>
@@ -189,7 +189,7 @@ const projectRow = ({ project, feedback, rating: rated }: Project): Html =>
     <td>${rating(rated)}</td>
   </tr>`
 
-const exampleList = (examples: readonly Example[]): Html =>
+const exampleList = (examples: readonly FeedbackExample[]): Html =>
   examples.length === 0
     ? html``
     : html`<details>

@@ -5,22 +5,22 @@ export type Report = {
    * The report compares the time from `since` to `until` with the time from `before` to `since`.
    */
   readonly period: Period
-  readonly now: Totals
-  readonly before: Totals
-  readonly steps: readonly Step[]
+  readonly now: ReportTotals
+  readonly before: ReportTotals
+  readonly steps: readonly TrendStep[]
   readonly topics: readonly Topic[]
   readonly news: readonly News[]
   readonly accounts: readonly Account[]
-  readonly sources: readonly Source[]
+  readonly sources: readonly SourceRatings[]
   readonly projects: readonly Project[]
 }
 
 export type Period = { readonly before: Date; readonly since: Date; readonly until: Date; readonly unit: Unit }
 export type Unit = 'day' | 'week' | 'month'
-export type Totals = { feedback: number; contacts: number; accounts: number; rating: number | null }
+export type ReportTotals = { feedback: number; contacts: number; accounts: number; rating: number | null }
 /** A day, week or month, named by its beginning. */
-export type Step = { begin: Date; feedback: number; rating: number | null }
-export type Example = {
+export type TrendStep = { begin: Date; feedback: number; rating: number | null }
+export type FeedbackExample = {
   tag: string
   description: string
   rating: number | null
@@ -38,12 +38,18 @@ export type Topic = {
   contractValue: number | null
   /** The feedback of each step of the report. */
   steps: number[]
-  examples: Example[]
+  examples: FeedbackExample[]
 }
 /**
  * Feedback of the last seven days before `until`, and its weekly mean in the eight weeks before.
  */
-export type News = { tag: string; feedback: number; weeklyBefore: number; rating: number | null; examples: Example[] }
+export type News = {
+  tag: string
+  feedback: number
+  weeklyBefore: number
+  rating: number | null
+  examples: FeedbackExample[]
+}
 export type Account = {
   name: string | null
   contractValue: number | null
@@ -56,7 +62,7 @@ export type Account = {
  * Only ratings from 0 to 10 count. The highest of a source shows its scale: `csat` up to 5, `nps`
  * above.
  */
-export type Source = { source: string; ratings: number; csat: number | null; nps: number | null }
+export type SourceRatings = { source: string; ratings: number; csat: number | null; nps: number | null }
 export type Project = { project: string; feedback: number; rating: number | null }
 
 const DAY_MS = 86_400_000

@@ -9,7 +9,7 @@ const RECORDS_PER_JOB = 500
 const JOBS_AHEAD = 4
 const LOOK_EVERY_MS = 100
 
-type Queued = { id: string; records: number }
+type QueuedJob = { id: string; records: number }
 
 /**
  * Makes the workers tag records again, a few jobs at a time. `onProgress` gets the number of
@@ -23,7 +23,7 @@ export const retag = async (
 ): Promise<{ tagged: number; failed: number }> => {
   const result = { tagged: 0, failed: 0 }
   let done = 0
-  const ahead: Queued[] = []
+  const ahead: QueuedJob[] = []
   const finishFirst = async (): Promise<void> => {
     const first = ahead.shift()
     if (first === undefined) return

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import type { Environment } from '../../runtime/settings.ts'
 import { keepRunning } from './embedded/keep-running.ts'
 import { endLeftover, type StopStep } from './embedded/pid-file.ts'
 import { programLog } from './embedded/program-log.ts'
@@ -10,8 +11,6 @@ import type { LauncherConfig } from './launcher-config.ts'
 import type { Ports } from './reserve-ports.ts'
 import type { Running } from './running.ts'
 import { httpAddress } from './start-message.ts'
-
-type Environment = Readonly<Record<string, string | undefined>>
 
 const READY_WITHIN_MS = 60_000
 const LOOK_EVERY_MS = 50
@@ -75,7 +74,7 @@ export const startPrograms = async (options: Starting): Promise<void> => {
   )
 }
 
-type Program = {
+type LoggedProgram = {
   readonly name: string
   readonly logFile: string
   readonly start: () => Promise<StartedProcess>
@@ -86,7 +85,7 @@ type Program = {
 const startProgram = async (
   name: (typeof PROGRAMS)[number],
   { config, env, running, say }: Starting,
-): Promise<Program> => {
+): Promise<LoggedProgram> => {
   const logFile = join(config.DATA_DIR, 'logs', `${name}.log`)
   const log = programLog(logFile, (line) => say(`[${name}] ${line}`))
   running.add(log.close)
@@ -103,7 +102,7 @@ const startProgram = async (
   return { name, logFile, start, first }
 }
 
-const failsEarly = async ({ name, first, logFile }: Program): Promise<never> => {
+const failsEarly = async ({ name, first, logFile }: LoggedProgram): Promise<never> => {
   throw new Error(`${name} ${await first.exited}; its log: ${logFile}`)
 }
 

@@ -5,10 +5,10 @@ import type { Sql } from '../connection/postgres.ts'
 export type LoadRequest = { workspaceId: string; keys: WantedKeys; ofAnySize: boolean }
 
 type KeyRow = { workspace_id: string; key: string; ofAnySize?: true } & Need
-type Progress = { position: number; hasMoves: boolean; isRemoving: boolean; hadPurges: boolean }
+type WorkspaceProgress = { position: number; hasMoves: boolean; isRemoving: boolean; hadPurges: boolean }
 type LoadedRow = {
   workspaceId: string
-  found: (StoredRow & { kind: KeyKind }) | ({ kind: 'progress' } & Progress)
+  found: (StoredRow & { kind: KeyKind }) | ({ kind: 'progress' } & WorkspaceProgress)
   profile: StoredProfile | null
 }
 

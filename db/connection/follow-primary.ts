@@ -27,7 +27,7 @@ type Options = {
   /** Called with the host and port of each further primary. */
   onPrimary: ((server: string) => void) | undefined
 }
-type Server = {
+type FollowedServer = {
   host: string
   port: number
   timeline: () => Promise<number>
@@ -77,7 +77,7 @@ export const followPrimary = (urls: readonly string[], options: Options): Follow
     }
   }
   void checkRepeatedly()
-  const serverToUse = (): Server => election.primary() ?? servers[0]!
+  const serverToUse = (): FollowedServer => election.primary() ?? servers[0]!
   return {
     socket: async () => {
       await first
@@ -92,19 +92,19 @@ export const followPrimary = (urls: readonly string[], options: Options): Follow
 }
 
 /** Elects the primary in each check. If a check finds none, the former primary stays. */
-const createElection = (servers: readonly Server[], { onPrimary }: Options) => {
+const createElection = (servers: readonly FollowedServer[], { onPrimary }: Options) => {
   let newest = 1
-  let primary: Server | undefined
+  let primary: FollowedServer | undefined
   let silentChecks = 0
   const isSilent = (): boolean => silentChecks >= SILENT_CHECKS
   return {
-    primary: (): Server | undefined => primary,
+    primary: (): FollowedServer | undefined => primary,
     isSilent,
     /**
      * The returned function says whether the connections of a server are stale: the server is not
      * the primary, or they may never answer.
      */
-    check: async (): Promise<(server: Server) => boolean> => {
+    check: async (): Promise<(server: FollowedServer) => boolean> => {
       const timelines = await Promise.all(servers.map((server) => server.timeline()))
       const highest = Math.max(...timelines)
       if (highest < newest) {
@@ -122,7 +122,7 @@ const createElection = (servers: readonly Server[], { onPrimary }: Options) => {
   }
 }
 
-const serverAt = (url: string, { open, isReadOnly }: Options): Server => {
+const serverAt = (url: string, { open, isReadOnly }: Options): FollowedServer => {
   const { hostname, port: givenPort } = new URL(url)
   const host = hostname.replaceAll(/[[\]]/g, '')
   const port = Number(givenPort || DEFAULT_PORT)

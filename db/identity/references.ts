@@ -34,8 +34,8 @@ export type StoredReferences = {
   projects: (StoredReference | undefined)[]
 }
 
-type Kind = 'own' | 'external' | 'email' | 'epoch' | 'project'
-type Row = { kind: Kind; place: number; id: string; number: number; isFinal: boolean; epoch: number }
+type ReferenceKind = 'own' | 'external' | 'email' | 'epoch' | 'project'
+type ReferenceRow = { kind: ReferenceKind; place: number; id: string; number: number; isFinal: boolean; epoch: number }
 
 /** Looks up the references of many feedback, in their order: one query for each workspace. */
 export const findReferences = (sql: Sql, asked: readonly ReferenceKeys[]): Promise<StoredReferences[]> =>
@@ -51,14 +51,15 @@ const findInWorkspace = async (
   const email = keysOf(asked, ({ contact }) => (contact.email === undefined ? [] : [contact.email]))
   const emailKeys = keysOf(asked, ({ contact }) => (contact.emailKey === undefined ? [] : [contact.emailKey]))
   const project = keysOf(asked, ({ projectIds }) => projectIds)
-  const rows = await sql<Row[]>`
+  const rows = await sql<ReferenceRow[]>`
     select kind, place, id, number::float8 as number, is_final as "isFinal", epoch
     from find_references(
       ${workspaceId}::uuid, ${own.keys}::uuid[], ${external.keys}::uuid[], ${external.owners.map(sourceOf)}::text[],
       ${email.keys}::text[], ${emailKeys.keys}::uuid[], ${project.keys}::uuid[]
     )`
   const found = new Map(rows.map((row) => [`${row.kind} ${row.place}`, row]))
-  const takeRow = (kind: Kind, keys: Keys): Row | undefined => found.get(`${kind} ${++keys.taken}`)
+  const takeRow = (kind: ReferenceKind, keys: OwnedKeys): ReferenceRow | undefined =>
+    found.get(`${kind} ${++keys.taken}`)
   return asked.map(({ contact: { ids, areExternal, email: address, emailKey }, projectIds }) => ({
     contacts: ids.map(() => (areExternal ? takeRow('external', external) : takeRow('own', own))),
     email: address === undefined ? undefined : takeRow('email', email),
@@ -70,9 +71,9 @@ const findInWorkspace = async (
 const NEVER_PURGED = { epoch: 0, number: 0 }
 
 /** `taken`: the number of keys, in their order, whose rows are taken. */
-type Keys = { keys: string[]; owners: ReferenceKeys[]; taken: number }
+type OwnedKeys = { keys: string[]; owners: ReferenceKeys[]; taken: number }
 
-const keysOf = (asked: readonly ReferenceKeys[], select: (owner: ReferenceKeys) => readonly string[]): Keys => {
+const keysOf = (asked: readonly ReferenceKeys[], select: (owner: ReferenceKeys) => readonly string[]): OwnedKeys => {
   const all = asked.flatMap((owner) => select(owner).map((key) => ({ key, owner })))
   return {
     keys: all.map(({ key }) => key),

@@ -17,10 +17,10 @@ export type FeedPlace = { position: number; passSince: number | undefined }
 /** `passSince`: for `placeAt`, if the consumer confirms only a part of the page. */
 export type ChangesPage = { changes: Change[]; next: FeedPlace; passSince: number | undefined } | 'expired'
 
-type Progress = { last: number; forgotten: number }
+type FeedBounds = { last: number; forgotten: number }
 type ChangeRow = NamedRecord & { position: number; gone: boolean; merged_into: string | null; record: string | null }
 /** The first row has no change. */
-type Row = Progress & (ChangeRow | { position: null })
+type FeedRow = FeedBounds & (ChangeRow | { position: null })
 
 /**
  * The next changes after a place, at most `limit`. `expired`: tombstones that the consumer needs
@@ -34,7 +34,7 @@ export const readChanges = async (
   workspaceId: string,
   { after, limit }: { after: FeedPlace; limit: number },
 ): Promise<ChangesPage> => {
-  const found = await sql<Row[]>`
+  const found = await sql<FeedRow[]>`
     select last::float8 as last, forgotten::float8 as forgotten, position::float8 as position, kind, id, gone, merged_into, record
     from read_changes(${workspaceId}::uuid, ${after.position}::bigint, ${limit}::int, ${MOST_BYTES}::bigint)`
   const { last, forgotten } = found[0] ?? { last: 0, forgotten: 0 }

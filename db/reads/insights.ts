@@ -60,13 +60,16 @@ type Group = {
   rated: number
   averageRating: number | null
 }
-export type Counts = Omit<Group, 'key' | 'name'> & { groups: number; top: Group[] }
+export type FeedbackCounts = Omit<Group, 'key' | 'name'> & { groups: number; top: Group[] }
 
 /**
  * Counts feedback, in total and in groups: weeks with the latest first, all other groups with the
  * largest first. By tag, a feedback counts in the group of each of its tags.
  */
-export const countFeedback = async (sql: Sql, { workspaceId, by, filters, limit }: GroupRequest): Promise<Counts> => {
+export const countFeedback = async (
+  sql: Sql,
+  { workspaceId, by, filters, limit }: GroupRequest,
+): Promise<FeedbackCounts> => {
   const { first, text, name } = DIMENSIONS[by]
   const order = by === 'week' ? 'g.key desc' : 'g.feedback desc, g.key'
   const rows = await sql.unsafe<CountRow[]>(

@@ -22,19 +22,19 @@ export type FeedbackFilters = {
 type MessageFilters = { conversationId?: string }
 
 /** A place in a list, after this record. `at`: UTC, with microseconds. */
-export type Place = { at: string; id: string }
+export type ListPlace = { at: string; id: string }
 
 export type ListRequest = {
   workspaceId: string
   kind: RecordKind
   filters: FeedbackFilters & MessageFilters
-  after: Place | undefined
+  after: ListPlace | undefined
   isOldestFirst: boolean
   limit: number
 }
 
 /** `records`: JSON texts. `next`: the place where the list goes on, if it does. */
-export type ListPage = { records: string[]; next: Place | undefined }
+export type ListPage = { records: string[]; next: ListPlace | undefined }
 
 // Conditions are SQL over `r`. $1 is the workspace and $2 the filters (`list_query` in reads.sql).
 
@@ -92,7 +92,7 @@ export const readList = async (sql: Sql, request: ListRequest, mostLooked = MOST
   const places = isOfAccount
     ? sql`list_account_places(${workspaceId}::uuid, ${LEADING.accountId}::text, ${rest})`
     : sql`list_places(${workspaceId}::uuid, ${RECORD_TABLES[kind]}::text, ${rest})`
-  const found = await sql<(Place & { is_match: boolean; is_end: boolean })[]>`
+  const found = await sql<(ListPlace & { is_match: boolean; is_end: boolean })[]>`
     select id, at, is_match, is_end from ${places}`
   const matches = found.filter(({ is_match }) => is_match)
   const shown = matches.slice(0, limit)

@@ -95,9 +95,9 @@ const retryOn = async <T>(codes: readonly unknown[], step: () => Promise<T>): Pr
   }
 }
 
-type Wanted = { migrations: readonly Migration[]; ours: Functions; shards: number | undefined }
+type MigrationPlan = { migrations: readonly Migration[]; ours: Functions; shards: number | undefined }
 
-const migrateOnce = async (sql: Sql, { migrations, ours, shards }: Wanted): Promise<string[]> => {
+const migrateOnce = async (sql: Sql, { migrations, ours, shards }: MigrationPlan): Promise<string[]> => {
   const [{ state }] = await sql.unsafe<[{ state: string }]>(`select ${STATE} as state`)
   const done = await readApplied(sql)
   const refusal = reasonToRefuse(migrations, done)

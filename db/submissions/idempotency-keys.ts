@@ -29,13 +29,13 @@ export const findIdempotencyKeys = (
 /** An idempotency key and its submission. */
 type KeyToFree = { key: string; submissionId: string; number: number }
 
-type Wanted = { workspaceId: string; subjectIds: readonly string[]; number: number; limit: number }
+type KeySearch = { workspaceId: string; subjectIds: readonly string[]; number: number; limit: number }
 
 /**
  * At most `limit` keys of submissions that concern one of these subjects and were accepted before
  * `number`.
  */
-export const findKeysToFree = (sql: Sql, { workspaceId, subjectIds, number, limit }: Wanted): Promise<KeyToFree[]> =>
+export const findKeysToFree = (sql: Sql, { workspaceId, subjectIds, number, limit }: KeySearch): Promise<KeyToFree[]> =>
   sql<KeyToFree[]>`
     select s.idempotency_key as key, s.id as "submissionId", s.acceptance_number::float8 as number
     from unnest(${[...subjectIds]}::uuid[]) as w (subject_id)

@@ -22,20 +22,20 @@ type NumberFloor = {
   forget: () => void
 }
 
-type Asked = { floor: Promise<number>; until: number }
+type HeldFloor = { floor: Promise<number>; until: number }
 
 /**
  * Asks Postgres once for each workspace: from then on Redis knows a higher number. Without the
  * floor, a Redis that lost its data and whose clock is slow would give numbers twice.
  */
 export const createNumberFloor = (sql: Sql, now: () => number): NumberFloor => {
-  let asked = new Map<string, Asked>()
+  let asked = new Map<string, HeldFloor>()
   const ask = async (workspaceId: string): Promise<number> =>
     (await withinTime(readPosition(sql, workspaceId), ASK_TIMEOUT_MS)) ?? 0
-  const askedOf = (workspaceId: string): Asked => {
+  const askedOf = (workspaceId: string): HeldFloor => {
     const held = asked.get(workspaceId)
     if (held && now() < held.until) return held
-    const fresh: Asked = { floor: Promise.resolve(0), until: now() + ASK_AGAIN_AFTER_MS }
+    const fresh: HeldFloor = { floor: Promise.resolve(0), until: now() + ASK_AGAIN_AFTER_MS }
     fresh.floor = ask(workspaceId).then(
       (floor) => {
         fresh.until = Infinity

@@ -3,7 +3,7 @@ import type { Sql } from '../connection/postgres.ts'
 import { ofEachWorkspace } from '../of-each-workspace.ts'
 import { ALL_IDS } from '../workspaces/workspaces.ts'
 
-type Row = Omit<Receipt, 'acceptedAt' | 'finishedAt' | 'counts' | 'identifiers' | 'consumers'> & {
+type StoredReceipt = Omit<Receipt, 'acceptedAt' | 'finishedAt' | 'counts' | 'identifiers' | 'consumers'> & {
   acceptedAt: Date
   finishedAt: Date | null
   counts: Record<string, number> | null
@@ -16,7 +16,7 @@ type Row = Omit<Receipt, 'acceptedAt' | 'finishedAt' | 'counts' | 'identifiers' 
  * or set aside. Also undefined after the receipt has expired, and for an unknown id.
  */
 export const findReceipt = async (sql: Sql, workspaceId: string, id: string): Promise<Receipt | undefined> => {
-  const [row] = await sql<Row[]>`
+  const [row] = await sql<StoredReceipt[]>`
     select id, operation, state, attempts, accepted_at as "acceptedAt", finished_at as "finishedAt", error, counts,
       identifiers,
       case when s.change_position is not null then (
@@ -37,15 +37,15 @@ export const findReceipt = async (sql: Sql, workspaceId: string, id: string): Pr
 }
 
 /** The progress of a submission. `isUnmatched`: a purge that found nothing to remove. */
-export type Progress = { id: string; state: SubmissionState; isUnmatched: boolean }
+export type SubmissionProgress = { id: string; state: SubmissionState; isUnmatched: boolean }
 
 /** The progress of the given submissions that have a receipt. */
 export const findProgress = async (
   sql: Sql,
   submissions: readonly { workspaceId: string; id: string }[],
-): Promise<Progress[]> => {
+): Promise<SubmissionProgress[]> => {
   const found = await ofEachWorkspace(submissions, async (workspaceId, own) => {
-    const rows = await sql<Progress[]>`
+    const rows = await sql<SubmissionProgress[]>`
       select id, state, operation = 'purge_contact' and state = 'applied' and change_position is null as "isUnmatched"
       from submission where workspace_id = ${workspaceId} and id = any (${own.map(({ id }) => id)}::uuid[])`
     const byId = new Map(rows.map((row) => [row.id, row]))

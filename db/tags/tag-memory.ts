@@ -18,8 +18,8 @@ type KnownTerm = {
  */
 type KnownTag = { hash: number; title: string; people: number; generated: number }
 
-type Totals = { texts: number; judged: number; given: number }
-export type RecalledMemory = Totals & { terms: KnownTerm[]; tags: KnownTag[] }
+type MemoryTotals = { texts: number; judged: number; given: number }
+export type RecalledMemory = MemoryTotals & { terms: KnownTerm[]; tags: KnownTag[] }
 
 type RecallRequest = {
   hashes: readonly number[]
@@ -36,7 +36,7 @@ export const recall = async (sql: Sql, realm: Realm, { hashes, except }: RecallR
   const plain = new Map(stored.map((hash, at) => [hash, hashes[at] ?? 0]))
   const ws = realm.workspaceId
   const [[totals = { texts: 0, judged: 0, given: 0 }], terms, tags] = await Promise.all([
-    sql<Totals[]>`
+    sql<MemoryTotals[]>`
       select texts::float8 as texts, judged::float8 as judged, given::float8 as given
       from known_texts(${ws}::uuid, ${except}::uuid[])`,
     sql<KnownTerm[]>`

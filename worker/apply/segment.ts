@@ -19,9 +19,9 @@ import type { KeyKind, Need, WantedKeys } from '../../fold/stored.ts'
  * Submissions of a stride that are loaded, folded and saved together, and the keys to load: those
  * that the submissions name, and what a fold missed.
  */
-export type Segment = { realm: Realm; submissions: readonly Submission[]; keys: Keys }
+export type Segment = { realm: Realm; submissions: readonly Submission[]; keys: SegmentKeys }
 
-type Keys = { [K in KeyKind]: Map<string, Need> }
+type SegmentKeys = { [K in KeyKind]: Map<string, Need> }
 
 /** `hadPurges`: the workspace had purges, so its keys may have epochs. */
 export const segmentOf = (realm: Realm, submissions: readonly Submission[], hadPurges: boolean): Segment => {
@@ -51,7 +51,7 @@ export const addMissing = (segment: Segment, missing: MissingState): void => {
 export const isTooLarge = ({ keys }: { keys: WantedKeys }, missing: MissingState): boolean =>
   (missing.kind === 'contact' || missing.kind === 'account') && keys[missing.kind].get(missing.id)?.metadata === true
 
-const noKeys = (): Keys => ({
+const noKeys = (): SegmentKeys => ({
   contactExternalId: new Map(),
   email: new Map(),
   contact: new Map(),

@@ -56,7 +56,7 @@ const settlesWithin = (promise: Promise<unknown>, milliseconds: number): Promise
   })
 
 /** The process in the file, running or not. */
-export const readPidFile = (file: string): Identified | undefined => {
+export const readPidFile = (file: string): IdentifiedProcess | undefined => {
   let content: string
   try {
     content = readFileSync(file, 'utf8')
@@ -67,10 +67,10 @@ export const readPidFile = (file: string): Identified | undefined => {
   return match?.[1] && match[2] ? { pid: Number(match[1]), identity: match[2] } : undefined
 }
 
-type Identified = { pid: number; identity: string }
+type IdentifiedProcess = { pid: number; identity: string }
 
 /** Polls, since only the parent of a process can wait for its end. */
-const untilGone = ({ pid, identity }: Identified, stop: AbortSignal): Promise<void> => {
+const untilGone = ({ pid, identity }: IdentifiedProcess, stop: AbortSignal): Promise<void> => {
   const lookEveryMs = 50
   return new Promise((resolve) => {
     const look = setInterval(() => {

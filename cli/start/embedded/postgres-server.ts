@@ -12,7 +12,7 @@ import {
 import { type EmbeddedServer, startServer } from './server.ts'
 import { signalOnParentDeath } from './start-process.ts'
 
-type PostgresOptions = {
+type EmbeddedPostgresOptions = {
   /** The folder for all files of the server: data, password, port, log. */
   readonly dataDir: string
   /** By default the port of the last start if it is free, else any free port. */
@@ -62,7 +62,7 @@ const SETTINGS: readonly string[] = [
  * Starts PostgreSQL on 127.0.0.1, durable, with the data in `dataDir`. Its connection string is for
  * the owner of the database, who is not a superuser. The superuser's password is beside the data.
  */
-export const startPostgres = async (options: PostgresOptions): Promise<EmbeddedServer> => {
+export const startPostgres = async (options: EmbeddedPostgresOptions): Promise<EmbeddedServer> => {
   // The path must be absolute, since the programs of PostgreSQL run in another directory.
   const dataDir = resolve(options.dataDir)
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })

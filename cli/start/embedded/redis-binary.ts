@@ -44,7 +44,7 @@ const onPath = (): RedisBinary | undefined => {
  * installed. This needs no root and starts no service. Undefined on other systems, and if the
  * archive or CACHE_DIR cannot be reached.
  */
-const fromArchive = async (log: (line: string) => void, run: Run): Promise<RedisBinary | undefined> => {
+const fromArchive = async (log: (line: string) => void, run: RunProgram): Promise<RedisBinary | undefined> => {
   const cached = unpackedServer(CACHE_DIR)
   if (cached !== undefined) return cached
   if ((await run('apt-get', ['--version'])) === undefined || (await run('dpkg-deb', ['--version'])) === undefined) {
@@ -81,7 +81,7 @@ const draftDirectory = (): string | undefined => {
   }
 }
 
-type Fetch = { readonly unpacked: string; readonly draft: string; readonly run: Run }
+type Fetch = { readonly unpacked: string; readonly draft: string; readonly run: RunProgram }
 
 /** Downloads and unpacks a server, and the libraries that this machine lacks. */
 const fetchServer = async ({ unpacked, draft, run }: Fetch, aptOptions: readonly string[]): Promise<boolean> => {
@@ -102,7 +102,7 @@ const fetchServer = async ({ unpacked, draft, run }: Fetch, aptOptions: readonly
 const APT_OPTIONS = ['-qq', '-o', 'APT::Sandbox::User=root', '-o', 'Acquire::Retries=3']
 
 /** The packages that apt would install. Every user may simulate an installation. */
-const missingPackages = async (name: string, aptOptions: readonly string[], run: Run): Promise<string[]> => {
+const missingPackages = async (name: string, aptOptions: readonly string[], run: RunProgram): Promise<string[]> => {
   const rehearsal = ['--simulate', '--no-install-recommends', 'install', name]
   const plan = await run('apt-get', [...APT_OPTIONS, ...aptOptions, ...rehearsal])
   return [...(plan ?? '').matchAll(/^Inst (\S+)/gm)].flatMap(([, found]) => found ?? [])
@@ -112,7 +112,7 @@ const missingPackages = async (name: string, aptOptions: readonly string[], run:
  * Downloads package lists into `draft`, and returns the options with which apt uses them. The lists
  * of the system may be absent or outdated, and only root may update them.
  */
-const ownPackageLists = async (draft: string, run: Run): Promise<readonly string[]> => {
+const ownPackageLists = async (draft: string, run: RunProgram): Promise<readonly string[]> => {
   const lists = join(draft, 'lists')
   const cache = join(draft, 'cache')
   mkdirSync(join(lists, 'partial'), { recursive: true })
@@ -141,7 +141,7 @@ const libraryDirectories = (root: string): string[] => {
   return directories.filter((directory) => readdirSync(directory).some((file) => file.includes('.so')))
 }
 
-const fromHomebrew = async (log: (line: string) => void, run: Run): Promise<RedisBinary | undefined> => {
+const fromHomebrew = async (log: (line: string) => void, run: RunProgram): Promise<RedisBinary | undefined> => {
   for (const brew of ['brew', '/opt/homebrew/bin/brew', '/usr/local/bin/brew']) {
     const prefix = await run(brew, ['--prefix'])
     if (prefix === undefined) continue
@@ -162,14 +162,14 @@ const probe = (program: string, env: Readonly<Record<string, string>>): RedisBin
 }
 
 /** The output of a program; undefined if it fails or does not exist. */
-type Run = (program: string, args: readonly string[], cwd?: string) => Promise<string | undefined>
+type RunProgram = (program: string, args: readonly string[], cwd?: string) => Promise<string | undefined>
 
 /**
  * Runs each program in a session of its own, which Ctrl-C in the terminal does not reach. A program
  * that Ctrl-C has ended would look like a failed one, and the search would go on.
  */
 const runUntil =
-  (stop: AbortSignal | undefined): Run =>
+  (stop: AbortSignal | undefined): RunProgram =>
   (program, args, cwd = '/') =>
     new Promise((resolve, reject) => {
       const child = spawn('env', ['LC_ALL=C', program, ...args], {

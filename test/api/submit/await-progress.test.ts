@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createAwaitProgress } from '../../../api/submit/await-progress.ts'
-import type { Progress } from '../../../db/submissions/receipts.ts'
+import type { SubmissionProgress } from '../../../db/submissions/receipts.ts'
 import type { SubmissionState } from '../../../contract/receipt.ts'
 import { until } from '../../support/until.ts'
 
@@ -10,7 +10,7 @@ const LONG_MS = 60_000
 
 /** Receipts and a clock that the test controls. */
 const setUp = () => {
-  const receipts = new Map<string, Progress>()
+  const receipts = new Map<string, SubmissionProgress>()
   const asked: string[][] = []
   const hurried: string[] = []
   const stop = new AbortController()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { it } from 'node:test'
-import { buildBodies, isRemark, type Submission } from '../../../cli/import/build-bodies.ts'
+import { buildBodies, isRemark, type ImportSubmission } from '../../../cli/import/build-bodies.ts'
 import { describeLines } from '../../../cli/import/lines.ts'
 import { type MappingOptions, planMapping } from '../../../cli/import/mapping.ts'
 import { describePlan } from '../../../cli/import/report.ts'
@@ -27,7 +27,7 @@ export const imported = (name: string, content: string | Uint8Array, options: Im
   const file = openText(name, typeof content === 'string' ? Buffer.from(content) : content, options)
   const mapping = planMapping(file, { map: [], 'map-value': [], set: [], 'keep-rest': false, utc: false, ...options })
   const survey = surveyFile(file, mapping, true)
-  const made = [...buildBodies(file.rows(), mapping)].filter((item): item is Submission => !isRemark(item))
+  const made = [...buildBodies(file.rows(), mapping)].filter((item): item is ImportSubmission => !isRemark(item))
   const described = ({ lines, reasons }: (typeof survey.skipped)[number]): string =>
     `${describeLines(lines)}: ${reasons.join('; ')}`
   return {
