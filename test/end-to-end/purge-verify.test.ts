@@ -174,9 +174,9 @@ describe('npm run purge:verify', () => {
     assert.deepEqual(stdout.split('\n').slice(0, -2), [
       'id 1:',
       '  contact_external_id.external_id: 1 row',
-      `  Redis ${key('*}:log')}: 1`,
+      `  Redis ${key('*}:*:log')}: 1`,
       'email 1:',
-      `  Redis ${key('*}:log')}: 1`,
+      `  Redis ${key('*}:*:log')}: 1`,
       'text 1: found nowhere',
     ])
     assert.ok(!stdout.toLowerCase().includes(email.toLowerCase()) && !stdout.includes(id))
