@@ -46,7 +46,11 @@ const judgeServers = ({ redisUp, postgresUp }: Point): Finding[] => [
 const judgeWorkers = (points: readonly Point[], pressure: Evidence['pressure']): Finding[] => {
   if (pressure === 'redis-memory') return []
   const { silent, unserved, queues } = points.at(-1)!
-  const isWaiting = unserved?.some((name) => above(queues?.[name]?.waiting ?? null, 0)) === true
+  // A worker that serves the queue ends the delay of its jobs.
+  const isWaiting = (unserved ?? []).some((name) => {
+    const { waiting = 0, delayed = 0 } = queues?.[name] ?? {}
+    return waiting + delayed > 0
+  })
   return [
     ...when(
       lasts(points, WORKER_POINTS_TO_LAST, (point) => point.workers === 0 && !above(point.silent, 0)),

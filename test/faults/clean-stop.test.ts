@@ -166,7 +166,9 @@ describe('WORKER_QUEUES', () => {
     const feedback = await post('/feedbacks', { description: 'No worker tags this yet' })
     const conversation = await post('/conversations', CONVERSATION)
     for (const answer of [feedback, conversation]) assert.equal(await service.settled(answer), 'applied')
-    await until('the text waits for a tagger', async () => (await service.queues.tagging.getWaitingCount()) > 0)
+    // Only a tagger ends the delay of its jobs.
+    const countTexts = () => service.queues.tagging.getJobCountByTypes('waiting', 'delayed')
+    await until('the text waits for a tagger', async () => (await countTexts()) > 0)
 
     // This worker decides the purge. The removal of records waits for another worker, and holds up
     // no other work.
