@@ -50,7 +50,7 @@ const storeOf = (sql: Sql, calls: Calls): StrideStore => ({
   },
   removeRecords: async (workspaceId) => {
     const [row] = await sql<[{ removed: boolean }]>`
-      select remove_step(${workspaceId}::uuid, ${RECORDS_PER_STEP}) as removed`
+      select remove_step(${workspaceId}::uuid, ${RECORDS_PER_STEP}::int) as removed`
     return row.removed
   },
 })

@@ -4,14 +4,15 @@
 
 create or replace function account_json(ws uuid, record_id uuid) returns text
   language plpgsql stable as $$
+declare
+  joined_1 text := external_ids_of_account(ws, record_id);
 begin
   return (
     select concat('{', concat_ws(',',
     '"id":' || to_json(t.id), '"domain":' || to_json(t.domain), '"name":' || to_json(t.name),
     '"contractValue":' || to_json(t.contract_value), '"sourceCreatedAt":' || json_time(t.source_created_at),
     '"sourceUpdatedAt":' || json_time(t.source_updated_at), '"properties":' || t.properties::text,
-    '"createdAt":' || json_time(t.created_at), '"updatedAt":' || json_time(t.updated_at),
-    '"externalIds":' || external_ids_of_account(ws, record_id)
+    '"createdAt":' || json_time(t.created_at), '"updatedAt":' || json_time(t.updated_at), '"externalIds":' || joined_1
     ), '}')
     from account as t where t.workspace_id = ws and t.id = record_id
   );
@@ -19,6 +20,8 @@ end $$;
 
 create or replace function customer_json(ws uuid, record_id uuid) returns text
   language plpgsql stable as $$
+declare
+  joined_1 text := external_ids_of_contact(ws, record_id);
 begin
   return (
     select concat('{', concat_ws(',',
@@ -26,7 +29,7 @@ begin
     '"name":' || to_json(t.name), '"contractValue":' || to_json(t.contract_value),
     '"sourceCreatedAt":' || json_time(t.source_created_at), '"sourceUpdatedAt":' || json_time(t.source_updated_at),
     '"properties":' || t.properties::text, '"createdAt":' || json_time(t.created_at), '"updatedAt":' || json_time(t.updated_at),
-    '"externalIds":' || external_ids_of_contact(ws, record_id)
+    '"externalIds":' || joined_1
     ), '}')
     from contact as t where t.workspace_id = ws and t.id = record_id
   );
@@ -73,13 +76,15 @@ end $$;
 
 create or replace function conversation_json(ws uuid, record_id uuid) returns text
   language plpgsql stable as $$
+declare
+  joined_1 text := customer_ids_of(ws, record_id);
 begin
   return (
     select concat('{', concat_ws(',',
     '"id":' || to_json(t.id), '"title":' || to_json(t.title), '"source":' || to_json(t.source),
     '"externalId":' || to_json(t.external_id), '"rating":' || to_json(t.rating), '"tags":' || to_json(t.tags),
     '"properties":' || t.properties::text, '"createdAt":' || json_time(t.created_at), '"updatedAt":' || json_time(t.updated_at),
-    '"customerIds":' || customer_ids_of(ws, record_id)
+    '"customerIds":' || joined_1
     ), '}')
     from conversation as t where t.workspace_id = ws and t.id = record_id
   );

@@ -37,11 +37,13 @@ const jsonFunction = (name: string, { kind, columns, joined = {} }: RecordTable)
   const members = Object.entries(columns).flatMap(([column, { read, type }]) =>
     read === undefined ? [] : `'"${read}":' || ${jsonOf(`t.${column}`, type)}`,
   )
-  const others = Object.entries(joined).map(([member, { sql }]) => `'"${member}":' || ${sql}(ws, record_id)`)
+  const others = Object.keys(joined).map((member, at) => `'"${member}":' || joined_${at + 1}`)
+  // Citus runs no function with a query in a statement that reads a table: so these come first.
+  const variables = Object.values(joined).map(({ sql }, at) => `  joined_${at + 1} text := ${sql}(ws, record_id);\n`)
   return `
 create or replace function ${kind}_json(ws uuid, record_id uuid) returns text
   language plpgsql stable as $$
-begin
+${variables.length > 0 ? `declare\n${variables.join('')}` : ''}begin
   return (
     select concat('{', concat_ws(',',
 ${wrapped([...members, ...others])}
