@@ -3,7 +3,7 @@ import type { Operation } from '../../contract/submission.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { createAdmit } from '../../queue/admission/admit.ts'
 import { createWake, type JobQueues } from '../../queue/jobs/job-queues.ts'
-import { compactId, workspaceKeys } from '../../queue/keys.ts'
+import { compactId, groupKeys, groupOf, workspaceKeys } from '../../queue/keys.ts'
 import { idBaseOf, itemText, letterOf, submissionIdIn } from '../../queue/log/log-entry.ts'
 import { noWake, UNUSED } from './queue-room.ts'
 import type { Service } from './service.ts'
@@ -70,6 +70,7 @@ const append = async (
   const head = ['1', number, letterOf(operation), compactId(idBase), appended ?? 0, bytes ?? 0, applied ?? 0]
   const value = `${head.join(' ')}\n[${itemText({ bodyText: JSON.stringify(body) })}]`
   await redis.xadd(keys.log, `${number}-0`, 'v', value)
+  await redis.sadd(groupKeys(redisPrefix, groupOf(workspaceId)).withEntries, workspaceId)
   const isFirst = Number(applied ?? 0) >= Number(last ?? 0)
   await redis.hset(keys.state, { number, ...(isFirst && { oldest: number }) })
   await redis.hincrby(keys.state, 'appended', 1)
