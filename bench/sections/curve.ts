@@ -17,7 +17,7 @@ import {
   warmUp,
 } from '../rig.ts'
 
-/** People of whom an unmeasured load has sent feedback, so that each is a known contact. */
+/** An unmeasured load first sends feedback of this many people, so that each is a known contact. */
 const PEOPLE = 1_000
 /** Work that a process puts off, such as tags, begins within this time. */
 const PUT_OFF_MS = 2_000

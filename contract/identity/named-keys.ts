@@ -14,13 +14,14 @@ type Role = 'identify' | 'refer' | 'purge'
 
 /**
  * A key by which a submission names a contact, an account or a project. Emails, domains and names
- * are in canonical form, own ids in lower case. `fillsMetadata`: the submission fills absent metadata of
- * the contact or account, so all of the stored metadata counts.
+ * are in canonical form, own ids in lower case. `fillsMetadata`: the submission fills absent
+ * metadata of the contact or account, so all of the stored metadata counts.
  */
 export type NamedKey =
   /**
-   * `source`: where the id is looked up first, and the source of a new contact. `isOpen`: the submission names no source, so the id can mean a
-   * contact of any source. `isVersioned`: the record tells when its contact or account changed.
+   * `source`: where the id is looked up first, and the source of a new contact. `isOpen`: the
+   * submission names no source, so the id can mean a contact of any source. `isVersioned`: the
+   * record tells when its contact or account changed.
    */
   | {
       kind: 'contactExternalId'

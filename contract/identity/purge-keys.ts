@@ -91,9 +91,9 @@ export const namedKeys = (realm: Realm, submission: Naming): string[] =>
   unique(keysOf(submission).flatMap((key) => contactKeys(realm, key)))
 
 /**
- * The keys of a name of a contact. A purge without a source means every use of its external id; with
- * a source, only the id in that source. Without a source, any other submission can mean a contact of
- * its source, or of any other source.
+ * The keys of a name of a contact. A purge without a source means every use of its external id;
+ * with a source, only the id in that source. Without a source, any other submission can mean a
+ * contact of its source, or of any other source.
  */
 export const contactKeys = (realm: Realm, key: NamedKey): string[] => {
   switch (key.kind) {

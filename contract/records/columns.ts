@@ -1,9 +1,9 @@
 import type { JsonObject } from '../json.ts'
 
 // Each stored record is described once: here. From this description follow the types of rows, the
-// SQL that writes them (`npm run records` makes db/functions/records-*.sql), the JSON of reads and its
-// reference, and the columns that the fold copies and the import knows. The tables themselves are in
-// db/migrations/.
+// SQL that writes them (`npm run records` makes db/functions/records-*.sql), the JSON of reads and
+// its reference, and the columns that the fold copies and the import knows. The tables themselves
+// are in db/migrations/.
 
 /** The types of columns, and the types of their values in JSON. */
 export type ColumnTypes = {
@@ -42,8 +42,9 @@ export type Column = {
 }
 
 /**
- * `onConflict`: what a row does where one with its key exists. `merge` writes the members that the row
- * has. `fail` is for rows whose keys are always new. `by hand`: db/functions/save.sql writes the rows.
+ * `onConflict`: what a row does where one with its key exists. `merge` writes the members that the
+ * row has. `fail` is for rows whose keys are always new. `by hand`: db/functions/save.sql writes
+ * the rows.
  */
 export type RecordTable = {
   key: readonly string[]

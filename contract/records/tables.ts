@@ -5,8 +5,8 @@ import { PROFILES } from './profiles.ts'
 import { TEXTS } from './texts.ts'
 
 // Each stored record is described once: in this folder. From the description follow the types of
-// rows, the SQL that writes and reads them (db/functions/records-*.sql), the reference of reads, and
-// the columns that the fold copies and the import knows. The tables are in db/migrations/.
+// rows, the SQL that writes and reads them (db/functions/records-*.sql), the reference of reads,
+// and the columns that the fold copies and the import knows. The tables are in db/migrations/.
 
 export const TABLES = { ...PROFILES, ...TEXTS, ...KEYS } as const
 

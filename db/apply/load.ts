@@ -25,7 +25,7 @@ export const load = async (sql: Sql, requests: readonly LoadRequest[]): Promise<
   const states = new Map(workspaceIds.map((id) => [id, { ...DELETED, rows: [] as StoredRow[] }]))
   for (const { workspaceId, found, profile } of rows) {
     const state = states.get(workspaceId)!
-    if (found.kind === 'progress') Object.assign(state, { ...found, kind: undefined })
+    if (found.kind === 'progress') Object.assign(state, found)
     else state.rows.push(profile === null ? found : Object.assign(found, { profile }))
   }
   return workspaceIds.map((id) => states.get(id)!)

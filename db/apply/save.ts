@@ -11,8 +11,8 @@ export type SaveRequest = {
   superseded: number
   changes: Changes
   /**
-   * Wait for a writer that has locked the workspace. Otherwise the outcome can be `busy` then. Calls
-   * that share a statement wait if one of them does.
+   * Wait for a writer that has locked the workspace. Otherwise the outcome can be `busy` then.
+   * Calls that share a statement wait if one of them does.
    */
   waits: boolean
 }
@@ -50,13 +50,13 @@ const TOO_MANY = 'P0999'
 /** Saves the changes of each workspace, or none of this workspace. Results are in order. */
 export const save = async (sql: Sql, requests: readonly SaveRequest[]): Promise<Saved[]> => {
   const workspaceIds = requests.map(({ workspaceId }) => workspaceId)
-  const advances = requests.map(({ workspaceId, changes, ...advance }) => ({
+  const advances = requests.map(({ workspaceId, expected, position, applied, superseded, changes }) => ({
     workspace_id: workspaceId,
-    expected: advance.expected,
-    position: advance.position,
-    applied: advance.applied,
-    superseded: advance.superseded,
-    feed_rows: FEED_TABLES.reduce((sum, table) => sum + changes[table].length, 0),
+    expected,
+    position,
+    applied,
+    superseded,
+    feed_rows: countFeedRows(changes),
   }))
   const [query, named] = requests.length === 1 ? [QUERY, workspaceIds[0]!] : [QUERY_SEVERAL, workspaceIds]
   const parameters = [
@@ -85,8 +85,7 @@ export const save = async (sql: Sql, requests: readonly SaveRequest[]): Promise<
 const rowsByTable = (requests: readonly SaveRequest[]): Record<string, object[]> => {
   const rows: Record<string, object[]> = {}
   for (const { workspaceId: workspace_id, changes } of requests) {
-    let position = 1
-    for (const table of FEED_TABLES) position -= changes[table].length
+    let position = 1 - countFeedRows(changes)
     // The rows belong to this save, so they need no copies.
     for (const table of FEED_TABLES)
       for (const row of changes[table]) Object.assign(row, { change_position: position++ })
@@ -98,6 +97,8 @@ const rowsByTable = (requests: readonly SaveRequest[]): Record<string, object[]>
   }
   return rows
 }
+
+const countFeedRows = (changes: Changes): number => FEED_TABLES.reduce((sum, table) => sum + changes[table].length, 0)
 
 const isTooMany = (error: unknown): error is { code: string; detail: string } =>
   typeof error === 'object' && error !== null && 'code' in error && error.code === TOO_MANY && 'detail' in error

@@ -59,8 +59,8 @@ const storeOf = (sql: Sql, calls: Calls): StrideStore => ({
 const NOT_SUPPORTED = '0A000'
 
 /**
- * If a shared statement fails, each call has a statement of its own, and its own result. If Postgres
- * cannot run shared statements at all, no further call shares one.
+ * If a shared statement fails, each call has a statement of its own, and its own result. If
+ * Postgres cannot run shared statements at all, no further call shares one.
  */
 const share = <In, Out>(call: (items: readonly In[]) => Promise<readonly Out[]>): ((item: In) => Promise<Out>) => {
   let canShare = true

@@ -1,11 +1,12 @@
--- Loads the stored data of keys. keys: for each kind an array of {workspace_id, key} with the flags of
--- `Need` (fold/stored.ts), and ofAnySize: metadata in any size. A key that nothing has gives no row.
--- found: a `StoredRow` without its profile. profile: the contact or account of the key, if the key
--- asks for it. Each workspace also has a row of kind `progress`, unless it is deleted.
+-- Loads the stored data of keys. keys: for each kind an array of {workspace_id, key} with the flags
+-- of `Need` (fold/stored.ts), and ofAnySize: metadata in any size. A key that nothing has gives no
+-- row. found: a `StoredRow` without its profile. profile: the contact or account of the key, if the
+-- key asks for it. Each workspace also has a row of kind `progress`, unless it is deleted.
 --
--- The functions that load_several calls plan under its settings. README.md says why each look-up is a
--- lateral join. sole: the one workspace of the call, else null. In a sharded Postgres, the comparison
--- with it finds the node. Comparing with several workspaces would sort them at each look-up.
+-- The functions that load_several calls plan under its settings. README.md says why each look-up is
+-- a lateral join. sole: the one workspace of the call, else null. In a sharded Postgres, the
+-- comparison with it finds the node. Comparing with several workspaces would sort them at each
+-- look-up.
 create or replace function load_several(workspaces uuid[], keys jsonb) returns table (workspace_id uuid, found json, profile json)
   language plpgsql stable
   set enable_seqscan = off
@@ -19,8 +20,8 @@ as $$
 declare
   sole uuid[] := case when cardinality(workspaces) = 1 then workspaces end;
 begin
-  -- Statements can have snapshots of their own. Rows newer than the position are harmless, and older
-  -- ones would not be: so the position comes first.
+  -- Statements can have snapshots of their own. Rows newer than the position are harmless, and
+  -- older ones would not be: so the position comes first.
   return query select * from load_progress(workspaces, sole);
   if keys ?| array['contactExternalId', 'email', 'contact'] then
     return query select * from load_contacts(sole, keys);
@@ -222,7 +223,8 @@ begin
         where x.workspace_id = k.workspace_id and (sole is null or x.workspace_id = any (sole)) and x.key_id = k.key limit 1
       ) as r
       union all
-      -- A purge sets the receipt of a queued replay back to dead, and then the replay is not applied.
+      -- A purge sets the receipt of a queued replay back to dead, and then the replay is not
+      -- applied.
       select k.workspace_id, json_build_object('kind', 'receipt', 'key', k.key, 'isQueued', r.state = 'queued')
       from jsonb_to_recordset(keys -> 'receipt') as k (workspace_id uuid, key uuid)
       cross join lateral (

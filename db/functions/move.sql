@@ -1,6 +1,6 @@
 -- Feedback of an absorbed contact or account moves to the absorber. `save` moves the first
--- move_limit() feedback of contacts and as many of accounts. Further steps move the rest. The workspace
--- applies nothing else until then.
+-- move_limit() feedback of contacts and as many of accounts. Further steps move the rest. The
+-- workspace applies nothing else until then.
 
 create or replace function move_limit() returns integer
   language sql immutable parallel safe as 'select 1000';
@@ -36,8 +36,8 @@ begin
   return moved;
 end $$;
 
--- Moves the first feedback of absorbed contacts and accounts, in a save. If contacts, or accounts, may
--- have more, notes all of this kind in pending_move. Returns the workspaces of noted ones.
+-- Moves the first feedback of absorbed contacts and accounts, in a save. If contacts, or accounts,
+-- may have more, notes all of this kind in pending_move. Returns the workspaces of noted ones.
 create or replace function move_first(changes jsonb) returns uuid[]
   language plpgsql as $$
 declare

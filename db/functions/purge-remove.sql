@@ -4,11 +4,11 @@
 -- A step finds records by contact: records of the purge's contacts, and records that wait for its
 -- external id in the former epoch. After the restore of a backup, workers may have applied later
 -- submissions to these contacts (raise_purged_keys): their records stay without a contact. Another
--- purge can affect the same conversation. Each purge removes its own data, and the purge that leaves
--- no contact removes the rest.
+-- purge can affect the same conversation. Each purge removes its own data, and the purge that
+-- leaves no contact removes the rest.
 
--- Removes a step of the oldest purge of a workspace that has records left. Returns whether there was
--- such a purge.
+-- Removes a step of the oldest purge of a workspace that has records left. Returns whether there
+-- was such a purge.
 create or replace function remove_step(ws uuid, most int) returns boolean
   language plpgsql
   set enable_seqscan = off

@@ -1,5 +1,5 @@
--- The part of `save` for contacts, accounts and projects, and the keys that name them. These functions
--- plan under the settings of `save_several`.
+-- The part of `save` for contacts, accounts and projects, and the keys that name them. These
+-- functions plan under the settings of `save_several`.
 
 create or replace function save_profiles(sole uuid[], changes jsonb) returns void
   language plpgsql as $$
@@ -30,8 +30,8 @@ create or replace function has_too_many_keys(properties jsonb) returns boolean
   select pg_column_size(properties) > 9000 and (select count(*) from jsonb_object_keys(properties)) > 1000
 $$;
 
--- Raises P0999 if there are contacts or accounts with too many metadata keys. The detail has `kind id`
--- of each, one a line.
+-- Raises P0999 if there are contacts or accounts with too many metadata keys. The detail has `kind
+-- id` of each, one a line.
 create or replace function refuse_too_many(kind text, over uuid[]) returns void
   language plpgsql as $$
 begin
@@ -40,9 +40,9 @@ begin
     detail = (select string_agg(concat_ws(' ', kind, o.id), e'\n') from unnest(over) as o (id));
 end $$;
 
--- Removes absorbed accounts. Their ids mean the absorber from now on; their domains and names get it by
--- put_account_domain and put_account_name. An account that was never
--- stored gets a tombstone as well: a consumer may have seen it before a failover.
+-- Removes absorbed accounts. Their ids mean the absorber from now on; their domains and names get
+-- it by put_account_domain and put_account_name. An account that was never stored gets a tombstone
+-- as well: a consumer may have seen it before a failover.
 create or replace function end_accounts(sole uuid[], gone jsonb) returns void
   language plpgsql as $$
 declare
@@ -59,8 +59,9 @@ begin
   perform put_account_alias(sole, aliases_of(gone, 'account_id'));
 end $$;
 
--- Removes absorbed contacts, which were known by an email alone and so had no aliases. Their ids mean
--- the absorber from now on. As in `end_accounts`, contacts that were never stored get tombstones as well.
+-- Removes absorbed contacts, which were known by an email alone and so had no aliases. Their ids
+-- mean the absorber from now on. As in `end_accounts`, contacts that were never stored get
+-- tombstones as well.
 create or replace function end_contacts(sole uuid[], changes jsonb) returns void
   language plpgsql as $$
 declare

@@ -1,18 +1,18 @@
--- Saves the changes of folded strides: for each workspace all or nothing. advances: for each workspace
--- {workspace_id, expected, position, applied, superseded, feed_rows}, with the number of its rows in
--- the change feed. changes: for each table of `Changes` (fold/changes.ts) an array of rows with their
--- workspace_id. Rows of the change feed have a change_position of 0 or less, counted from the last
--- change position of the workspace in this save.
+-- Saves the changes of folded segments: for each workspace all or nothing. advances: for each
+-- workspace {workspace_id, expected, position, applied, superseded, feed_rows}, with the number of
+-- its rows in the change feed. changes: for each table of `Changes` (fold/changes.ts) an array of
+-- rows with their workspace_id. Rows of the change feed have a change_position of 0 or less,
+-- counted from the last change position of the workspace in this save.
 --
--- Returns the workspaces that it has saved, and whether their absorbed contacts or accounts may have
--- more feedback to move (move.sql). The other workspaces are deleted, or another writer has locked or
--- moved them. Raises P0999 if contacts or accounts would have too many metadata keys. The detail of
--- the error names them.
+-- Returns the workspaces that it has saved, and whether their absorbed contacts or accounts may
+-- have more feedback to move (move.sql). The other workspaces are deleted, or another writer has
+-- locked or moved them. Raises P0999 if contacts or accounts would have too many metadata keys. The
+-- detail of the error names them.
 --
--- The functions that `save_several` calls plan under its settings. They never update or delete by
--- a join with stored rows: a plan that was made for an empty table would later read a whole workspace.
--- So a frequent update of many rows is an insert that always conflicts. Rare changes go record by
--- record, or workspace by workspace with `id = any (...)`.
+-- The functions that `save_several` calls plan under its settings. They never update or delete by a
+-- join with stored rows: a plan that was made for an empty table would later read a whole
+-- workspace. So a frequent update of many rows is an insert that always conflicts. Rare changes go
+-- record by record, or workspace by workspace with `id = any (...)`.
 create or replace function save_several(workspaces uuid[], advances jsonb, waits boolean, changes jsonb) returns table (workspace_id uuid, has_moves boolean)
   language plpgsql
   set enable_seqscan = off
@@ -30,6 +30,7 @@ begin
   locked := lock_at_positions(sole, advances, waits);
   if cardinality(locked) = 0 then return; end if;
   if cardinality(locked) < cardinality(workspaces) then
+    -- Only the rows of locked workspaces stay.
     advances := rows_of(locked, jsonb_build_object('rows', advances)) -> 'rows';
     changes := rows_of(locked, changes);
   end if;
@@ -57,8 +58,9 @@ begin
   return query select * from save_several(array[ws], advances, waits, changes);
 end $$;
 
--- Locks the workspaces that are at the expected position, and returns them. sole, here and below: as in
--- load.sql. waits: wait for a writer that has locked a workspace; otherwise leave this workspace out.
+-- Locks the workspaces that are at the expected position, and returns them. sole, here and below:
+-- as in load.sql. waits: wait for a writer that has locked a workspace; otherwise leave this
+-- workspace out.
 create or replace function lock_at_positions(sole uuid[], advances jsonb, waits boolean) returns uuid[]
   language plpgsql as $$
 begin
@@ -119,11 +121,11 @@ begin
 end $$;
 
 -- Removes the tag uses, the share and the unresolved references of stored versions that these rows
--- replace. former_tags: the tags of versions that the stride itself has replaced. `add_uses` has added
--- a use of each, and this function removes it again. So each of these categories gets a tombstone or a
--- new change position: before a failover, such a version may have been stored, and a consumer of the
--- change feed may have seen its categories. A feedback without an id in its source replaces another
--- one only as a replay.
+-- replace. former_tags: the tags of versions that the segment itself has replaced. `add_uses` has
+-- added a use of each, and this function removes it again. So each of these categories gets a
+-- tombstone or a new change position: before a failover, such a version may have been stored, and a
+-- consumer of the change feed may have seen its categories. A feedback without an id in its source
+-- replaces another one only as a replay.
 create or replace function forget_replaced(sole uuid[], records jsonb) returns void
   language plpgsql as $$
 declare
@@ -150,9 +152,9 @@ begin
   end loop;
 end $$;
 
--- Conversations that are replaced or new, and touched ones, which an older submission only adds to. A
--- tagger has to read both again, since their texts may change. The unresolved references of replaced
--- messages go: those of conversations that existed before.
+-- Conversations that are replaced or new, and touched ones, which an older submission only adds to.
+-- A tagger has to read both again, since their texts may change. The unresolved references of
+-- replaced messages go: those of conversations that existed before.
 create or replace function save_conversations(sole uuid[], changes jsonb) returns void
   language plpgsql as $$
 declare
@@ -241,8 +243,8 @@ begin
 end $$;
 
 -- is_replay: the submission was dead or lost, and is applied under a later number. A submission
--- that was dead already has a receipt, in state `queued`. acceptance_number: the submission's number
--- at its acceptance.
+-- that was dead already has a receipt, in state `queued`. acceptance_number: the submission's
+-- number at its acceptance.
 create or replace function save_receipts(sole uuid[], receipts jsonb) returns void
   language plpgsql as $$
 declare

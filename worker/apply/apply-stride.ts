@@ -37,9 +37,9 @@ type Work = {
 /**
  * Applies a stride of one workspace: loads the keys of a segment, takes the step that follows from
  * the stored rows, and repeats. A purge cuts the stride into segments. Another load follows if the
- * fold needs more rows, or if another writer was faster. `isShared`: strides of other workspaces wait
- * for this one, so it moves and removes no records. A stride that moves or removes many records ends
- * before its submissions, and the next one goes on.
+ * fold needs more rows, or if another writer was faster. `isShared`: strides of other workspaces
+ * wait for this one, so it moves and removes no records. A stride that moves or removes many
+ * records ends before its submissions, and the next one goes on.
  *
  * @throws faults of Postgres, and an error if the stride makes no progress
  */

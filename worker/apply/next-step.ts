@@ -25,8 +25,8 @@ export type Step =
   | { do: 'remove' }
   | { do: 'decide'; purge: SubmissionOf<'purge_contact'> }
   /**
-   * Save a fold, which moves the position to `end`. `skipped`: submissions that were appended again,
-   * with a receipt that is settled or decided, or with an earlier copy in the segment.
+   * Save a fold, which moves the position to `end`. `skipped`: submissions that were appended
+   * again, with a receipt that is settled or decided, or with an earlier copy in the segment.
    */
   | { do: 'save'; fold: Fold; end: number; skipped: readonly Submission[] }
 
@@ -103,8 +103,8 @@ const missingFor = (fold: Fold, submission: FoldableSubmission): MissingState | 
 }
 
 /**
- * Cuts a segment before a submission that needs a large contact or account. That submission is loaded
- * alone, with the metadata in any size.
+ * Cuts a segment before a submission that needs a large contact or account. That submission is
+ * loaded alone, with the metadata in any size.
  */
 const cutBefore = ({ realm, submissions, keys }: Segment, at: number, large: MissingState): Segment => {
   const cut = segmentOf(realm, submissions.slice(0, Math.max(1, at)), keys.epoch.size > 0)

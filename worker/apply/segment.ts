@@ -45,8 +45,8 @@ export const addMissing = (segment: Segment, missing: MissingState): void => {
 }
 
 /**
- * Whether the load left out the metadata of this contact or account for its size, though the segment
- * asks for it. A segment of one submission gets it in any size.
+ * Whether the load left out the metadata of this contact or account for its size, though the
+ * segment asks for it. A segment of one submission gets it in any size.
  */
 export const isTooLarge = ({ keys }: { keys: WantedKeys }, missing: MissingState): boolean =>
   (missing.kind === 'contact' || missing.kind === 'account') && keys[missing.kind].get(missing.id)?.metadata === true
