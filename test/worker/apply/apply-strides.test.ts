@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, it } from 'node:test'
 import { contactIdKey, contactSourceKey, ownId } from '../../../contract/identity/keys.ts'
 import type { Submission } from '../../../contract/submission.ts'
-import { createSharedStrideStore } from '../../../db/apply/stride-store.ts'
+import { createSharedStrideStore, createStrideStore } from '../../../db/apply/stride-store.ts'
+import { applyStride } from '../../../worker/apply/apply-stride.ts'
 import { giveUp } from '../../../worker/apply/apply-safely.ts'
 import { applyStrides } from '../../support/apply-strides.ts'
 import { nothingDone, type StrideOutcome } from '../../../worker/apply/stride-outcome.ts'
@@ -46,6 +47,46 @@ describe('applying a stride', () => {
       end: 'behind',
       position: 0,
     })
+  })
+
+  it('is behind if Postgres loses its commits in the middle of a stride, and skips no submission', async () => {
+    const submissions = given([
+      contact({ id: '1' }),
+      { operation: 'purge_contact', body: { id: 'stranger' } },
+      contact({ id: '2' }),
+    ])
+    const own = createStrideStore(sql)
+    let loads = 0
+    const store = {
+      ...own,
+      load: async (...asked: Parameters<typeof own.load>) => {
+        loads += 1
+        // The third load comes after the contact and the purge.
+        if (loads === 3)
+          await sql`update workspace_progress set applied_number = ${FIRST} where workspace_id = ${workspaceId}`
+        return own.load(...asked)
+      },
+    }
+    const stores = { sql, hashKey, store, purgedWorkspaces: new Set<string>() }
+    const outcome = await applyStride(stores, { workspaceId, after: 0, submissions }, { isShared: false })
+    assert.ok(outcome.end === 'behind')
+    assert.equal(outcome.position, FIRST)
+    assert.equal((await sql`select from contact where workspace_id = ${workspaceId}`).length, 1)
+  })
+
+  it('leaves records to move or to remove to the backlog, where other workspaces do not wait', async () => {
+    await applied(given([contact({ id: '1' }), feedback({ isExternalContactId: true, contactId: '1' })]))
+    await applied(given([{ operation: 'purge_contact', body: { id: '1' } }], FIRST + 2), FIRST + 1)
+    const later = { workspaceId, after: FIRST + 2, submissions: given([contact({ id: '2' })], FIRST + 3) }
+    const stores = { sql, hashKey, store: createSharedStrideStore(sql), purgedWorkspaces: new Set<string>() }
+    assert.equal((await applyStride(stores, later, { isShared: true })).end, 'backlog')
+    await sql`update purge set records_removed = true where workspace_id = ${workspaceId}`
+    await sql`
+      insert into pending_move (workspace_id, kind, old_id, new_id)
+      values (${workspaceId}, 'c', ${randomUUID()}, ${randomUUID()})`
+    assert.equal((await applyStride(stores, later, { isShared: true })).end, 'backlog')
+    assert.equal((await applyStride(stores, later, { isShared: false })).end, 'applied')
+    assert.equal((await sql`select from pending_move where workspace_id = ${workspaceId}`).length, 0)
   })
 
   it('distinguishes submissions that it applied from submissions that were already applied', async () => {
