@@ -356,14 +356,26 @@ export type Problem = {
 export type Customer = {
   /** Own id. */
   readonly id: string
-  /** The name. */
-  readonly name?: string | undefined
   /** The email as it was sent. */
   readonly email?: string | undefined
   /** Own id of its account. */
   readonly accountId?: string | undefined
+  /** The name. */
+  readonly name?: string | undefined
   /** `$contractValue`. */
   readonly contractValue?: number | undefined
+  /** The `$createdAt` that was sent. */
+  readonly sourceCreatedAt?: string | undefined
+  /** The `$updatedAt` that was sent. */
+  readonly sourceUpdatedAt?: string | undefined
+  /** Metadata. */
+  readonly properties: {
+    readonly [key: string]: unknown
+  }
+  /** When the first submission that stored values of it was accepted. */
+  readonly createdAt: string
+  /** When the last submission that changed it was accepted. */
+  readonly updatedAt: string
   /** The external ids of the record. */
   readonly externalIds: readonly {
     /** The source system. */
@@ -371,30 +383,30 @@ export type Customer = {
     /** The id in that system. */
     readonly id: string
   }[]
-  /** Metadata. */
-  readonly properties: {
-    readonly [key: string]: unknown
-  }
-  /** The `$createdAt` that was sent. */
-  readonly sourceCreatedAt?: string | undefined
-  /** The `$updatedAt` that was sent. */
-  readonly sourceUpdatedAt?: string | undefined
-  /** When the first submission that stored values of it was accepted. */
-  readonly createdAt: string
-  /** When the last submission that changed it was accepted. */
-  readonly updatedAt: string
 }
 
 /** A company. */
 export type Account = {
   /** Own id. */
   readonly id: string
-  /** The name. */
-  readonly name?: string | undefined
   /** The domain as it was sent. */
   readonly domain?: string | undefined
+  /** The name. */
+  readonly name?: string | undefined
   /** `$contractValue`. */
   readonly contractValue?: number | undefined
+  /** The `$createdAt` that was sent. */
+  readonly sourceCreatedAt?: string | undefined
+  /** The `$updatedAt` that was sent. */
+  readonly sourceUpdatedAt?: string | undefined
+  /** Metadata. */
+  readonly properties: {
+    readonly [key: string]: unknown
+  }
+  /** When the first submission that stored values of it was accepted. */
+  readonly createdAt: string
+  /** When the last submission that changed it was accepted. */
+  readonly updatedAt: string
   /** The external ids of the record. */
   readonly externalIds: readonly {
     /** The source system. */
@@ -402,18 +414,6 @@ export type Account = {
     /** The id in that system. */
     readonly id: string
   }[]
-  /** Metadata. */
-  readonly properties: {
-    readonly [key: string]: unknown
-  }
-  /** The `$createdAt` that was sent. */
-  readonly sourceCreatedAt?: string | undefined
-  /** The `$updatedAt` that was sent. */
-  readonly sourceUpdatedAt?: string | undefined
-  /** When the first submission that stored values of it was accepted. */
-  readonly createdAt: string
-  /** When the last submission that changed it was accepted. */
-  readonly updatedAt: string
 }
 
 /** A project. */
@@ -450,8 +450,6 @@ export type StoredConversation = {
   readonly rating?: number | undefined
   /** Tags generated from its incoming messages, once they exist. */
   readonly tags?: readonly string[] | undefined
-  /** Own ids of its contacts. */
-  readonly customerIds: readonly string[]
   /** Metadata. */
   readonly properties: {
     readonly [key: string]: unknown
@@ -460,6 +458,8 @@ export type StoredConversation = {
   readonly createdAt: string
   /** The `updatedAt` that was sent. */
   readonly updatedAt?: string | undefined
+  /** Own ids of its contacts. */
+  readonly customerIds: readonly string[]
 }
 
 /** A message of a conversation. */
