@@ -39,7 +39,7 @@ type ReferenceQuestion = {
 type ResolvedReferences = { contactId: string | null; projectId: string | null }
 export type ResolveReferences = (question: ReferenceQuestion) => Promise<ResolvedReferences>
 
-const TOGETHER = { items: 500 }
+const TOGETHER = { items: 500, everyMs: 5 }
 /** How long an answer waits for its feedback to be applied. */
 const APPLIED_WITHIN_MS = 300
 

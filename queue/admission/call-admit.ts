@@ -127,7 +127,7 @@ export const callAdmit = async (
   ]
   const { texts, isReplicated } = await send([...keys, ...settings, ...requestsAndItems])
   if (texts === undefined) return { answers: requests.map(() => UNSENT) }
-  const [first, isEmpty, isIdentify, isPurge, isDeep, isLeased] = texts.at(-1)!.split(' ').map(Number)
+  const [first, isEmpty, isIdentify, isPurge, isDeep, mustWake] = texts.at(-1)!.split(' ').map(Number)
   let isLogEmpty = isEmpty === 1
   let isIdentifyWaiting = isIdentify === 1
   const answers = requests.map((request, at): ScriptAnswer => {
@@ -142,19 +142,12 @@ export const callAdmit = async (
   // No wake: a failover could lose the entry from the log after a worker has applied it.
   if (!isReplicated) return { answers: answers.map(unreplicated) }
   const submissions = answers.filter(({ admission }) => admission.outcome === 'admitted').length
-  const isAwaited = isDeep === 0 && requests.some(({ operation }) => AWAITED.has(operation))
-  if (submissions === 0 || (isLeased === 1 && !isAwaited)) return { answers }
+  if (submissions === 0 || mustWake === 0) return { answers }
   return { answers, toWake: { submissions, isDeep: isDeep === 1 } }
 }
 
 /** Operations that can change the contact of an external id or an email. */
 const IDENTIFYING: ReadonlySet<Operation> = new Set(['identify_contact', 'submit_conversation'])
-
-/**
- * Answers to later feedback may wait until these are applied. So they wake a worker even if it has
- * the lease: it may stay with the workspace, and would take the log only after its pace.
- */
-const AWAITED: ReadonlySet<Operation> = new Set([...IDENTIFYING, 'purge_contact'])
 
 const NO_BOUND = Number.MAX_SAFE_INTEGER
 const UNSENT: ScriptAnswer = { keyState: 'unused', admission: { outcome: 'unreplicated', bucket: undefined } }

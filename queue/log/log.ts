@@ -131,6 +131,8 @@ export type TakeResult =
   | { outcome: 'leased' }
   /** The log is deep, and this call takes no deep logs. Wake the workspace with `isDeep`. */
   | { outcome: 'deep' }
+  /** With `submissions: 0`: a waiting identify or purge is to be applied at once. The lease stays. */
+  | { outcome: 'awaited' }
   /**
    * The worker has the lease but cannot read an entry. A take of this log alone throws the cause.
    */
@@ -151,7 +153,7 @@ export const FULL_STRIDE_SUBMISSIONS = 500
 /** With more workspaces, one call would block Redis for too long. */
 const WORKSPACES_AT_ONCE = 100
 
-type Answer = 0 | 1 | 2 | [after: string, bound: string, quarantineDeaths: number, ...entries: string[]]
+type Answer = 0 | 1 | 2 | 3 | [after: string, bound: string, quarantineDeaths: number, ...entries: string[]]
 
 /** Takes the next submissions of logs, as lua/take.lua describes. */
 const createTake = (redis: RedisClient, prefix: string): Log['take'] => {
@@ -185,6 +187,7 @@ const readAnswer = (workspaceId: string, answer: Answer, most: number): TakeResu
   if (answer === 0) return { outcome: 'idle' }
   if (answer === 1) return { outcome: 'leased' }
   if (answer === 2) return { outcome: 'deep' }
+  if (answer === 3) return { outcome: 'awaited' }
   const [after, boundOrNone, quarantineDeaths, ...entries] = answer
   const bound = boundOrNone === '' ? Infinity : Number(boundOrNone)
   const submissions = entries

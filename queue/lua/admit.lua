@@ -14,7 +14,8 @@
 --      call-admit.ts); then the item of each request.
 -- Returns for each request `key outcome remaining reset`, with reset in microseconds. For a former
 -- key, the record stands in the place of the outcome. The last text is
--- `first empty identify purge deep leased`: the number of the first place, then 1 or 0 each.
+-- `first empty identify purge deep wake`: the number of the first place, then 1 or 0 each. `wake`
+-- tells whether a worker has to be woken.
 local begin, floor, recordSeconds = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local requests = cjson.decode(ARGV[7])
 local call, format = redis.call, string.format
@@ -28,8 +29,7 @@ if floor > state.number then
 end
 local first = math.max(now, floor + 1, state.number + 1)
 local isEmpty = state.applied >= state.number
-local isPurgeWaiting = (state.purge or 0) > state.applied
-local isIdentifyWaiting = (state.identify or 0) > state.applied
+local isPurgeWaiting, isIdentifyWaiting = waitsForPurge(state), waitsForIdentify(state)
 local isFull = state.bytes - state.doneBytes > tonumber(ARGV[5])
 local oldestRecord = now - recordSeconds * 1000000
 
@@ -134,6 +134,10 @@ if #newKeys > 0 then
   call('RPUSH', begin .. 'key-order', whole(last) .. ' ' .. table.concat(newKeys, ' '))
   noteBook(begin)
 end
+-- The holder of the lease finds new submissions: when it has applied its stride, or else after its
+-- pace, for which an identify or a purge does not wait.
+local isHeld = isLeased(state, math.floor(now / 1000))
+  and (state.took ~= 0 or isDeep(state) or not (identify or isPurge))
 answers[#answers + 1] = format('%s %d %d %d %d %d', whole(first), isEmpty and 1 or 0, isIdentifyWaiting and 1 or 0,
-  isPurgeWaiting and 1 or 0, isDeep(state) and 1 or 0, isLeased(state, math.floor(now / 1000)) and 1 or 0)
+  isPurgeWaiting and 1 or 0, isDeep(state) and 1 or 0, isHeld and 0 or 1)
 return answers

@@ -3,7 +3,8 @@
 -- admission finds no lease and wakes a worker: no wake is lost.
 --
 -- With 0 submissions, a take reads nothing: it keeps the lease for a worker that stays with the
--- workspace, or releases the lease if its length is 0.
+-- workspace, or releases the lease if its length is 0. A worker does not stay while an identify or a
+-- purge waits: answers to later requests may wait for it.
 --
 -- A lease that ran out without a release is a death of a worker, unless the worker only stayed with
 -- the workspace. A death halves the bound of the
@@ -14,13 +15,13 @@
 -- logs (1 or 0); 6: how long applied entries stay, in ms; 7: the submissions of a full stride; then
 -- for each workspace how its keys begin, and applied, rewindTo and the bound of the next strides
 -- (`full` for none), or empty texts.
--- Returns for each 0 (idle), 1 (leased), 2 (deep), or a list: the number after which the log was
+-- Returns for each 0 (idle), 1 (leased), 2 (deep), 3 (awaited), or a list: the number after which the log was
 -- read, the bound or an empty text, quarantine deaths, then entries.
 local worker, leaseMs, submissions, mostBytes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local takesDeep, redoMs, fullStride = ARGV[5] == '1', tonumber(ARGV[6]), tonumber(ARGV[7])
 local call = redis.call
 local nowMs = math.floor(nowMicroseconds() / 1000)
-local IDLE, LEASED, DEEP_LOG = 0, 1, 2
+local IDLE, LEASED, DEEP_LOG, AWAITED = 0, 1, 2, 3
 -- Entries that may be large are read one by one: entries beyond `mostBytes` are read in vain.
 local ENTRIES_AT_ONCE, LARGE_BYTES = 8, 100000
 -- A worker that dies can hold many small logs. With this least count of held submissions, one death
@@ -99,7 +100,10 @@ local function take(begin, applied, rewindTo, bound)
   if state.applied >= state.number then return leave(IDLE) end
   if not takesDeep and isDeep(state) then return release(DEEP_LOG) end
   local answer = {whole(state.applied), tostring(state.bound or ''), state.deaths or 0}
-  if submissions == 0 then return leave(answer) end
+  if submissions == 0 then
+    local isAwaited = waitsForPurge(state) or waitsForIdentify(state)
+    return isAwaited and leaseMs > 0 and AWAITED or leave(answer)
+  end
   local most = math.min(submissions, state.bound or submissions)
   local values, count = read(begin .. 'log', state.applied, state.number, most)
   if #values == 0 then

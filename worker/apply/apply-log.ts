@@ -2,6 +2,7 @@
 //
 //   idle        nothing is left to apply; Redis has released the lease
 //   leased      another worker applies the log, and sees the new entries at its next take
+//   awaited     only before staying: an identify or a purge waits, and is applied at once
 //   deep        the log is long or its strides are short: the workspace moves to `backlog`
 //   unreadable  the workspace moves to `backlog`, where only its own job fails
 //   taken       the stride is applied, and `afterStride` goes on
@@ -155,7 +156,7 @@ const stayWith = async (
   for (const [at, { outcome }] of (await take(job, noted, { most: 0, leaseMs: STAYING_LEASE_MS })).entries()) {
     const { workspaceId } = noted[at]!
     if (outcome === 'deep') passOn(job, workspaceId)
-    else if (!job.hand.giveBack(workspaceId)) next.push({ workspaceId })
+    else if (outcome === 'awaited' || !job.hand.giveBack(workspaceId)) next.push({ workspaceId })
     else if (outcome !== 'leased') job.staying.stay(workspaceId, short.get(workspaceId)!)
   }
   return next

@@ -40,6 +40,10 @@ local function isLeased(state, nowMs)
   return state.holder and state['until'] > nowMs and state['until'] <= nowMs + LONGEST_LEASE_MS
 end
 
+local function waitsForPurge(state) return (state.purge or 0) > state.applied end
+
+local function waitsForIdentify(state) return (state.identify or 0) > state.applied end
+
 local function isDeep(state)
   return state.appended - state.done > DEEP.submissions or state.bytes - state.doneBytes > DEEP.bytes
     or (state.bound or DEEP.bound) < DEEP.bound

@@ -259,16 +259,26 @@ describe('submissions that are admitted together', () => {
       assert.equal(woken.length, 2)
     })
 
-    it('is added for an operation that later answers may wait for, even while a worker holds the log', async () => {
+    it('is added for an identify or a purge while a worker stays, for which a worker that applies does not stay', async () => {
       const workspaceId = randomUUID()
       const { woken, admit } = waking()
-      await admit(requestFor({ workspaceId }))
-      await room.log.take([{ workspaceId }], takeSettings())
-      await admit(requestFor({ workspaceId, operation: 'identify_contact' }))
-      await admit(requestFor({ workspaceId, operation: 'purge_contact' }))
-      assert.equal(woken.length, 3)
-      await admit(requestFor({ workspaceId }))
-      assert.equal(woken.length, 3)
+      const stay = async (applied: number) => {
+        const [left] = await room.log.take([{ workspaceId, applied }], { ...takeSettings(), submissions: 0 })
+        return left?.outcome
+      }
+      let { number } = entered(await admit(requestFor({ workspaceId })))
+      for (const operation of ['identify_contact', 'purge_contact'] as const) {
+        await room.log.take([{ workspaceId }], takeSettings())
+        const before = woken.length
+        const awaited = entered(await admit(requestFor({ workspaceId, operation })))
+        assert.equal(woken.length, before)
+        assert.equal(await stay(number), 'awaited')
+        assert.equal(await stay(awaited.number), 'idle')
+        await admit(requestFor({ workspaceId }))
+        assert.equal(woken.length, before)
+        number = entered(await admit(requestFor({ workspaceId, operation }))).number
+        assert.equal(woken.length, before + 1)
+      }
     })
   })
 
