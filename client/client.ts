@@ -16,7 +16,9 @@ import type {
 } from './types.ts'
 
 export type * from './types.ts'
+export { each, followChanges } from './reads.ts'
 export type { ChangesQuery, FeedbackQuery, ListQuery, Reads } from './reads.ts'
+export { verifyWebhook } from './verify-webhook.ts'
 export { type Connection, RequestError } from './send.ts'
 
 /** The body of an answer, with the id of the submission and, after a wait, its state. */

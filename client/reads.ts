@@ -82,6 +82,40 @@ export const createReads = (connection: Connection) => {
   }
 }
 
+/** The records of a list, such as `each(client.listFeedbacks, { source: 'Zendesk' })`. Reads page by page. */
+export const each = async function* <Page extends ListedPage, Query extends ListQuery>(
+  list: List<Page, Query>,
+  query?: Query,
+): AsyncGenerator<RecordOf<Page>> {
+  let next = query?.next
+  do {
+    const page = await list({ ...query, next } as Query)
+    const members: unknown[] = Object.values(page)
+    yield* members.find(Array.isArray) as RecordOf<Page>[]
+    next = page.next
+  } while (next !== null)
+}
+
+type ListedPage = { readonly next: string | null }
+type RecordOf<Page> = Extract<Page[keyof Page], readonly unknown[]>[number]
+
+/**
+ * The pages of the change feed, for ever: waits where the feed ends. Keep `next` of a page when you
+ * have stored its changes, and begin with it after a restart.
+ */
+export const followChanges = async function* (
+  { listChanges }: Pick<Reads, 'listChanges'>,
+  { after, waitSeconds = MOST_WAIT_SECONDS, ...query }: ChangesQuery = {},
+): AsyncGenerator<ChangesPage> {
+  for (let place = after; ;) {
+    const page = await listChanges({ ...query, after: place, waitSeconds })
+    if (page.changes.length > 0 || page.next !== String(place)) yield page
+    place = page.next
+  }
+}
+
+const MOST_WAIT_SECONDS = 30
+
 const queryText = (query: object): string => {
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(query as Record<string, Given | readonly string[]>))

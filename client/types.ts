@@ -257,8 +257,14 @@ export type Feedback = {
   readonly tagsGenerated?: boolean | undefined
   /** The system that the feedback comes from. */
   readonly source?: string | undefined
-  /** Own id of the account. */
+  /** Own id of the account of the feedback, or else of the account that its contact has now. */
   readonly accountId?: string | undefined
+  /** The name of the contact, as it is now. */
+  readonly customerName?: string | undefined
+  /** The name of the account, as it is now. */
+  readonly accountName?: string | undefined
+  /** The name of the project. */
+  readonly projectName?: string | undefined
   /** The `createdAt` that was sent, or else `acceptedAt`. */
   readonly createdAt?: string | undefined
   /** When it was first accepted. */
@@ -553,23 +559,132 @@ export type ChangesPage = {
 }
 
 /** A changed record, or the tombstone of a removed record. */
-export type Change = {
+export type Change =
+  | FeedbackChange
+  | CustomerChange
+  | AccountChange
+  | ProjectChange
+  | FeedbackCategoryChange
+  | ConversationChange
+  | MessageChange
+
+/** A changed record of the kind feedback, or its tombstone. */
+export type FeedbackChange = {
   /** The position of the change. Grows strictly in a workspace. */
   readonly position: number
   /** The kind of the record. */
-  readonly kind: 'feedback' | 'customer' | 'account' | 'project' | 'feedback_category' | 'conversation' | 'message'
+  readonly kind: 'feedback'
   /** Own id of the record. */
   readonly id: string
   /** True if the record was removed. */
   readonly deleted: boolean
-  /** The record in its latest state, with the members that it has in lists. */
-  readonly record?:
-    | {
-        readonly [key: string]: unknown
-      }
-    | undefined
-  /** Own id of the record that absorbed this one. Only for a merged customer or account. */
+  /** The record in its latest state; absent if it was removed. */
+  readonly record?: Feedback | undefined
+}
+
+/** A changed record of the kind customer, or its tombstone. */
+export type CustomerChange = {
+  /** The position of the change. Grows strictly in a workspace. */
+  readonly position: number
+  /** The kind of the record. */
+  readonly kind: 'customer'
+  /** Own id of the record. */
+  readonly id: string
+  /** True if the record was removed. */
+  readonly deleted: boolean
+  /** The record in its latest state; absent if it was removed. */
+  readonly record?: Customer | undefined
+  /** Own id of the record that absorbed this one, if it was merged. */
   readonly mergedInto?: string | undefined
+}
+
+/** A changed record of the kind account, or its tombstone. */
+export type AccountChange = {
+  /** The position of the change. Grows strictly in a workspace. */
+  readonly position: number
+  /** The kind of the record. */
+  readonly kind: 'account'
+  /** Own id of the record. */
+  readonly id: string
+  /** True if the record was removed. */
+  readonly deleted: boolean
+  /** The record in its latest state; absent if it was removed. */
+  readonly record?: Account | undefined
+  /** Own id of the record that absorbed this one, if it was merged. */
+  readonly mergedInto?: string | undefined
+}
+
+/** A changed record of the kind project, or its tombstone. */
+export type ProjectChange = {
+  /** The position of the change. Grows strictly in a workspace. */
+  readonly position: number
+  /** The kind of the record. */
+  readonly kind: 'project'
+  /** Own id of the record. */
+  readonly id: string
+  /** True if the record was removed. */
+  readonly deleted: boolean
+  /** The record in its latest state; absent if it was removed. */
+  readonly record?: Project | undefined
+}
+
+/** A changed record of the kind feedback_category, or its tombstone. */
+export type FeedbackCategoryChange = {
+  /** The position of the change. Grows strictly in a workspace. */
+  readonly position: number
+  /** The kind of the record. */
+  readonly kind: 'feedback_category'
+  /** Own id of the record. */
+  readonly id: string
+  /** True if the record was removed. */
+  readonly deleted: boolean
+  /** The record in its latest state; absent if it was removed. */
+  readonly record?: FeedbackCategory | undefined
+}
+
+/** A changed record of the kind conversation, or its tombstone. */
+export type ConversationChange = {
+  /** The position of the change. Grows strictly in a workspace. */
+  readonly position: number
+  /** The kind of the record. */
+  readonly kind: 'conversation'
+  /** Own id of the record. */
+  readonly id: string
+  /** True if the record was removed. */
+  readonly deleted: boolean
+  /** The record in its latest state; absent if it was removed. */
+  readonly record?: StoredConversation | undefined
+}
+
+/** A changed record of the kind message, or its tombstone. */
+export type MessageChange = {
+  /** The position of the change. Grows strictly in a workspace. */
+  readonly position: number
+  /** The kind of the record. */
+  readonly kind: 'message'
+  /** Own id of the record. */
+  readonly id: string
+  /** True if the record was removed. */
+  readonly deleted: boolean
+  /** The record in its latest state; absent if it was removed. */
+  readonly record?: StoredMessage | undefined
+}
+
+/** A message to a webhook. */
+export type WebhookMessage = {
+  /** The kind of the record, and `.changed` or `.deleted`; or `webhook.test`. */
+  readonly type: string
+  /** When the record changed. */
+  readonly timestamp: string
+  /** The change, as `GET /changes` answers it. */
+  readonly data:
+    | FeedbackChange
+    | CustomerChange
+    | AccountChange
+    | ProjectChange
+    | FeedbackCategoryChange
+    | ConversationChange
+    | MessageChange
 }
 
 /** The contacts to delete: all that match the `id` or the `email`. One of the two is required. An email that is blank or a placeholder counts as absent. */

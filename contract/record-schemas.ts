@@ -75,27 +75,68 @@ export type StoredConversation = ReadRecord<'conversation'> & { customerIds: str
 export const message = schemaOf('message')
 export type StoredMessage = ReadRecord<'message'>
 
-export const RECORD_KINDS = [
-  'feedback',
-  'customer',
-  'account',
-  'project',
-  'feedback_category',
-  'conversation',
-  'message',
-] as const
+const RECORDS = {
+  feedback,
+  customer,
+  account,
+  project,
+  feedback_category: feedbackCategory,
+  conversation,
+  message,
+} as const
+export type RecordKind = keyof typeof RECORDS
 
-export const change = about(
+const changeOf = <Kind extends RecordKind>(kind: Kind, more: v.ObjectEntries = {}) =>
+  about(
+    v.object({
+      position: about(
+        v.pipe(v.number(), v.integer(), v.minValue(1)),
+        'The position of the change. Grows strictly in a workspace.',
+      ),
+      kind: about(v.literal(kind), 'The kind of the record.'),
+      id: text('Own id of the record.'),
+      deleted: flag('True if the record was removed.'),
+      record: optional(
+        about(
+          v.lazy((): v.GenericSchema => RECORDS[kind]),
+          'The record in its latest state; absent if it was removed.',
+        ),
+      ),
+      ...more,
+    }),
+    `A changed record of the kind ${kind}, or its tombstone.`,
+  )
+
+const merged = { mergedInto: optional(text('Own id of the record that absorbed this one, if it was merged.')) }
+
+/** The changes of each kind of record, by the name of their schema. */
+export const CHANGES = {
+  FeedbackChange: changeOf('feedback'),
+  CustomerChange: changeOf('customer', merged),
+  AccountChange: changeOf('account', merged),
+  ProjectChange: changeOf('project'),
+  FeedbackCategoryChange: changeOf('feedback_category'),
+  ConversationChange: changeOf('conversation'),
+  MessageChange: changeOf('message'),
+} as const
+
+const discriminator = {
+  propertyName: 'kind',
+  mapping: Object.fromEntries(
+    Object.entries(CHANGES).map(([name, { entries }]) => [entries.kind.literal, `#/components/schemas/${name}`]),
+  ),
+}
+const changed = (description: string) =>
+  about(v.pipe(v.variant('kind', Object.values(CHANGES)), v.metadata({ discriminator })), description)
+
+export const change = changed('A changed record, or the tombstone of a removed record.')
+
+/** The body of a delivery to a webhook. */
+export const webhookMessage = about(
   v.object({
-    position: about(
-      v.pipe(v.number(), v.integer(), v.minValue(1)),
-      'The position of the change. Grows strictly in a workspace.',
-    ),
-    kind: about(v.picklist(RECORD_KINDS), 'The kind of the record.'),
-    id: text('Own id of the record.'),
-    deleted: flag('True if the record was removed.'),
-    record: optional(anyObject('The record in its latest state, with the members that it has in lists.')),
-    mergedInto: optional(text('Own id of the record that absorbed this one. Only for a merged customer or account.')),
+    type: text('The kind of the record, and `.changed` or `.deleted`; or `webhook.test`.'),
+    timestamp: about(v.pipe(v.string(), v.metadata({ format: 'date-time' })), 'When the record changed.'),
+    data: changed('The change, as `GET /changes` answers it.'),
   }),
-  'A changed record, or the tombstone of a removed record.',
+  'A message to a webhook.',
 )

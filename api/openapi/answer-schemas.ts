@@ -95,6 +95,8 @@ export const ANSWERS = {
     'Changes in their order.',
   ),
   Change: records.change,
+  ...records.CHANGES,
+  WebhookMessage: records.webhookMessage,
   Alive: about(v.object({ alive: about(v.boolean(), 'Always true.') }), 'The process runs.'),
   Ready: about(
     v.object({

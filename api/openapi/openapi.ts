@@ -110,6 +110,23 @@ export const openApiDocument = async (basePath: string): Promise<JsonObject> => 
   // Each path repeats the base path, since many generators of clients ignore a `servers` entry of a
   // path.
   paths: { ...below(basePath, allPaths()), ...PATHS_OUTSIDE },
+  webhooks: {
+    change: {
+      post: {
+        operationId: 'receiveChange',
+        summary: 'Receive a change',
+        description:
+          'The service sends each change of a record to the webhooks of its workspace, signed as Standard Webhooks says.',
+        tags: ['Reading'],
+        security: [],
+        requestBody: {
+          required: true,
+          content: { 'application/json': { schema: { $ref: '#/components/schemas/WebhookMessage' } } },
+        },
+        responses: { '2XX': { description: 'The receiver has the message. Any other status repeats it later.' } },
+      },
+    },
+  },
   components: {
     securitySchemes: {
       bearer: { type: 'http', scheme: 'bearer', description: 'An access token of a workspace, or an operator token.' },

@@ -39,6 +39,8 @@ export type Column = {
   stored?: 'keep' | 'greatest' | 'least' | 'members' | 'newest'
   /** Postgres or other code writes the column, and `save` does not. */
   isWrittenElsewhere?: true
+  /** Only the view of the table has the column. */
+  isOfView?: true
 }
 
 /**
@@ -51,6 +53,8 @@ export type RecordTable = {
   onConflict: 'replace' | 'merge' | 'ignore' | 'fail' | 'by hand'
   /** The kind in the change feed and in reads. */
   kind?: string
+  /** The view that reads take the record from, with all columns that they show. */
+  view?: string
   about?: string
   columns: Readonly<Record<string, Column>>
   /** Members of reads from other tables: SQL functions of the workspace and the id. */
@@ -65,6 +69,7 @@ export const time = { type: 'timestamptz' } as const
 export const object = { type: 'jsonb' } as const
 export const optional = { isOptional: true } as const
 export const elsewhere = { isOptional: true, isWrittenElsewhere: true } as const
+export const ofView = { ...elsewhere, isOfView: true } as const
 
 export const id = { ...uuid, read: 'id', about: 'Own id.' } as const
 /** In reads, the first and the last submission of a record are times. */

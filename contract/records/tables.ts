@@ -15,12 +15,13 @@ export type TableName = keyof typeof TABLES
 type ColumnsOf<T extends TableName> = (typeof TABLES)[T]['columns']
 type ValueOf<C> = C extends { type: infer T extends keyof ColumnTypes } ? ColumnTypes[T] : never
 type Absent<C> = C extends { isOptional: true } ? true : false
+type IsOptionalInRow<C> = C extends { isOfView: true } ? false : Absent<C>
 
 /** A row that `save` writes. Where a table merges, null clears a column. */
 export type RowOf<T extends TableName> = {
   -readonly [K in keyof ColumnsOf<T> as Absent<ColumnsOf<T>[K]> extends true ? never : K]: ValueOf<ColumnsOf<T>[K]>
 } & {
-  -readonly [K in keyof ColumnsOf<T> as Absent<ColumnsOf<T>[K]> extends true ? K : never]?:
+  -readonly [K in keyof ColumnsOf<T> as IsOptionalInRow<ColumnsOf<T>[K]> extends true ? K : never]?:
     ValueOf<ColumnsOf<T>[K]> | null | undefined
 }
 

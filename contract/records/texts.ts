@@ -6,6 +6,7 @@ import {
   newestNumber,
   number,
   object,
+  ofView,
   optional,
   type RecordTable,
   taggerVersion,
@@ -21,6 +22,7 @@ export const TEXTS = {
     kind: 'feedback',
     about:
       'A feedback record. Members without a value are left out. The members after `sourceData` are present only where the record is read.',
+    view: 'feedback_view',
     key: ['id'],
     onConflict: 'replace',
     columns: {
@@ -86,7 +88,15 @@ export const TEXTS = {
         isAlwaysRead: false,
       },
       source: { ...text, read: 'source', about: 'The system that the feedback comes from.', isAlwaysRead: false },
-      account_id: { ...uuid, ...optional, read: 'accountId', about: 'Own id of the account.' },
+      account_id: {
+        ...uuid,
+        ...optional,
+        read: 'accountId',
+        about: 'Own id of the account of the feedback, or else of the account that its contact has now.',
+      },
+      contact_name: { ...text, ...ofView, read: 'customerName', about: 'The name of the contact, as it is now.' },
+      account_name: { ...text, ...ofView, read: 'accountName', about: 'The name of the account, as it is now.' },
+      project_name: { ...text, ...ofView, read: 'projectName', about: 'The name of the project.' },
       source_created_at: { ...time, ...optional, given: 'createdAt' },
       created_at: { ...createdAt, about: 'The `createdAt` that was sent, or else `acceptedAt`.' },
       accepted_at: { ...time, ...elsewhere, read: 'acceptedAt', about: 'When it was first accepted.' },

@@ -56,10 +56,12 @@ begin
     '"projectId":' || to_json(t.project_id), '"rating":' || to_json(t.rating), '"sourceId":' || to_json(t.source_id),
     '"sourceData":' || t.source_data::text, '"title":' || to_json(t.title), '"isTranscript":' || to_json(t.is_transcript),
     '"tags":' || to_json(t.tags), '"tagsGenerated":' || to_json(t.tags_generated), '"source":' || to_json(t.source),
-    '"accountId":' || to_json(t.account_id), '"createdAt":' || json_time(t.created_at),
-    '"acceptedAt":' || json_time(t.accepted_at), '"updatedAt":' || json_time(t.updated_at)
+    '"accountId":' || to_json(t.account_id), '"customerName":' || to_json(t.contact_name),
+    '"accountName":' || to_json(t.account_name), '"projectName":' || to_json(t.project_name),
+    '"createdAt":' || json_time(t.created_at), '"acceptedAt":' || json_time(t.accepted_at),
+    '"updatedAt":' || json_time(t.updated_at)
     ), '}')
-    from feedback as t where t.workspace_id = ws and t.id = record_id
+    from feedback_view as t where t.workspace_id = ws and t.id = record_id
   );
 end $$;
 

@@ -1,4 +1,4 @@
-import type { RECORD_KINDS } from '../../contract/record-schemas.ts'
+import type { RecordKind } from '../../contract/record-schemas.ts'
 import type { Sql } from '../connection/postgres.ts'
 
 /** The tables of the readable kinds. */
@@ -10,8 +10,8 @@ export const RECORD_TABLES = {
   feedback_category: 'feedback_category',
   conversation: 'conversation',
   message: 'message',
-} as const satisfies Record<(typeof RECORD_KINDS)[number], string>
-export type RecordKind = keyof typeof RECORD_TABLES
+} as const satisfies Record<RecordKind, string>
+export type { RecordKind }
 
 /** The most bytes of the records of an answer. Only a first record alone may exceed them. */
 export const MOST_BYTES = 4 * 1024 * 1024

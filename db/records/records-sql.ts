@@ -33,7 +33,7 @@ const READ_HEAD = `${MADE}
 -- X_json gives a record as JSON text; null if it does not exist. Members without a value are left out.
 `
 
-const jsonFunction = (name: string, { kind, columns, joined = {} }: RecordTable): string => {
+const jsonFunction = (name: string, { kind, view = name, columns, joined = {} }: RecordTable): string => {
   const members = Object.entries(columns).flatMap(([column, { read, type }]) =>
     read === undefined ? [] : `'"${read}":' || ${jsonOf(`t.${column}`, type)}`,
   )
@@ -48,7 +48,7 @@ ${variables.length > 0 ? `declare\n${variables.join('')}` : ''}begin
     select concat('{', concat_ws(',',
 ${wrapped([...members, ...others])}
     ), '}')
-    from ${name} as t where t.workspace_id = ws and t.id = record_id
+    from ${view} as t where t.workspace_id = ws and t.id = record_id
   );
 end $$;
 `

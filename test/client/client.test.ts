@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, it } from 'node:test'
-import { type BatchItem, type Client, createClient, RequestError } from '../../client/client.ts'
+import { type BatchItem, type Client, createClient, each, followChanges, RequestError } from '../../client/client.ts'
 import { typesText } from '../../cli/client/make-package.ts'
 import { workspaceKeys } from '../../queue/keys.ts'
 import { makeAuthority } from '../support/certificates.ts'
@@ -110,6 +110,22 @@ describe('the client', () => {
       assert.equal(((await get(found[0].id)) as { id: string }).id, found[0].id, member)
     }
     assert.equal((await admin.listChanges({ limit: 1 })).changes.length, 1)
+  })
+
+  it('walks through all pages of a list, and follows the feed', async () => {
+    const source = 'walked'
+    for (const description of ['one', 'two', 'three']) await client.createFeedback({ description, source, tags: [] })
+    const last = await client.createFeedback({ description: 'four', source, tags: [] }, { waitSeconds: 20 })
+    const listed: string[] = []
+    for await (const { description } of each(admin.listFeedbacks, { source, limit: 3, order: 'oldest' }))
+      listed.push(description)
+    assert.deepEqual(listed, ['one', 'two', 'three', 'four'])
+    const texts: (string | undefined)[] = []
+    for await (const { changes } of followChanges(admin, { limit: 2 })) {
+      for (const change of changes) if (change.kind === 'feedback') texts.push(change.record?.description)
+      if (changes.some(({ id }) => id === last.feedback.id)) break
+    }
+    assert.deepEqual(texts.slice(-4).toSorted(), listed.toSorted())
   })
 
   it('repeats a request after a broken connection, a 503 or a 429, at the requested time, and stores one record', async () => {
