@@ -26,6 +26,8 @@ export type Changes = {
   feedback_category: { title: string; uses: number }[]
   /** `former_tags`: tags of versions that the segment itself has replaced. */
   feedback: (RowOf<'feedback'> & { former_tags?: string[] })[]
+  /** How many ratings a source has sent, the least and the greatest. */
+  source: RowOf<'source'>[]
   conversation: RowOf<'conversation'>[]
   /** Conversations that an older submission only adds to. */
   conversation_touched: { id: string; latest_version?: string | undefined }[]
@@ -71,6 +73,7 @@ export const noChanges = (): Changes => ({
   project: [],
   feedback_category: [],
   feedback: [],
+  source: [],
   conversation: [],
   conversation_touched: [],
   conversation_contact: [],

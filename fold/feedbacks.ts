@@ -41,6 +41,8 @@ export class Feedbacks {
   readonly #feedbacks = new Map<string, FoldedFeedback>()
   /** The newest number of each stored feedback, by id, for replays. */
   readonly #storedNewest = new Map<string, number>()
+  /** The ratings of the stride, by source. */
+  readonly #ratings = new Map<string, number[]>()
 
   constructor(realm: Realm, registers: Registers) {
     this.realm = realm
@@ -63,6 +65,7 @@ export class Feedbacks {
     if (originalNumber !== undefined && newest > originalNumber) return 'superseded'
     const formerTags = former?.formerTags ?? new Set()
     for (const tag of givenTags(former?.submission.body.tags) ?? []) formerTags.add(tag)
+    this.#countRating(submission)
     const contact = this.#link(this.#contactReference(submission, id))
     this.#feedbacks.set(id, {
       submission,
@@ -73,6 +76,14 @@ export class Feedbacks {
       formerTags,
     })
     return contact
+  }
+
+  #countRating({ body }: FeedbackSubmission): void {
+    if (body.rating == null) return
+    const source = feedbackSource(body)
+    const ratings = this.#ratings.get(source)
+    if (ratings === undefined) this.#ratings.set(source, [body.rating])
+    else ratings.push(body.rating)
   }
 
   /**
@@ -122,6 +133,13 @@ export class Feedbacks {
 
   writeTo(changes: Changes): void {
     this.#writeCategories(changes)
+    for (const [source, ratings] of this.#ratings)
+      changes.source.push({
+        source,
+        ratings: ratings.length,
+        least_rating: Math.min(...ratings),
+        most_rating: Math.max(...ratings),
+      })
     for (const [id, { submission, contact, account, project, firstNumber, formerTags }] of this.#feedbacks) {
       const { body, number, originalNumber } = submission
       const tags = givenTags(body.tags)

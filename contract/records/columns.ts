@@ -32,11 +32,12 @@ export type Column = {
   /** The member of the submitted record that the fold copies as it is given. */
   given?: string
   /**
-   * Where a row exists: `keep` keeps the stored value, and `greatest` and `least` choose one. By
+   * Where a row exists: `keep` keeps the stored value, `greatest` and `least` choose one, and `sum`
+   * adds. By
    * default, the new row has the value. In a table that merges, an absent member keeps the stored
    * value, `members` adds to the stored object, and `newest` compares the numbers at acceptance.
    */
-  stored?: 'keep' | 'greatest' | 'least' | 'members' | 'newest'
+  stored?: 'keep' | 'greatest' | 'least' | 'sum' | 'members' | 'newest'
   /** Postgres or other code writes the column, and `save` does not. */
   isWrittenElsewhere?: true
   /** Only the view of the table has the column. */

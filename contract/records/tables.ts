@@ -2,13 +2,14 @@ import { postgresDateTime } from '../date-time.ts'
 import type { ColumnTypes, RecordTable } from './columns.ts'
 import { KEYS } from './keys.ts'
 import { PROFILES } from './profiles.ts'
+import { SOURCES } from './sources.ts'
 import { TEXTS } from './texts.ts'
 
 // Each stored record is described once: in this folder. From the description follow the types of
 // rows, the SQL that writes and reads them (db/functions/records-*.sql), the reference of reads,
 // and the columns that the fold copies and the import knows. The tables are in db/migrations/.
 
-export const TABLES = { ...PROFILES, ...TEXTS, ...KEYS } as const
+export const TABLES = { ...PROFILES, ...TEXTS, ...SOURCES, ...KEYS } as const
 
 export type TableName = keyof typeof TABLES
 

@@ -97,6 +97,13 @@ export const TEXTS = {
       contact_name: { ...text, ...ofView, read: 'customerName', about: 'The name of the contact, as it is now.' },
       account_name: { ...text, ...ofView, read: 'accountName', about: 'The name of the account, as it is now.' },
       project_name: { ...text, ...ofView, read: 'projectName', about: 'The name of the project.' },
+      satisfaction: {
+        type: 'double precision',
+        ...ofView,
+        read: 'satisfaction',
+        about:
+          'The rating on the scale of its source, from 0 to 1. Left out if the source has no scale, or the rating is outside of it.',
+      },
       source_created_at: { ...time, ...optional, given: 'createdAt' },
       created_at: { ...createdAt, about: 'The `createdAt` that was sent, or else `acceptedAt`.' },
       accepted_at: { ...time, ...elsewhere, read: 'acceptedAt', about: 'When it was first accepted.' },

@@ -170,6 +170,22 @@ begin
     newest_number = excluded.newest_number, change_position = excluded.change_position;
 end $$;
 
+create or replace function put_source(sole uuid[], rows jsonb) returns void
+  language plpgsql as $$
+begin
+  insert into source as t (
+    workspace_id, source, ratings, least_rating, most_rating)
+  select
+    g.workspace_id, r.source, r.ratings, r.least_rating, r.most_rating
+  from jsonb_to_recordset(rows) as r (
+    workspace_id uuid, source text, ratings bigint, least_rating double precision, most_rating double precision)
+  join workspace_progress as g on g.workspace_id = r.workspace_id
+  where (sole is null or g.workspace_id = any (sole))
+  on conflict (workspace_id, source) do update set
+    ratings = t.ratings + excluded.ratings, least_rating = least(t.least_rating, excluded.least_rating),
+    most_rating = greatest(t.most_rating, excluded.most_rating);
+end $$;
+
 create or replace function put_account_alias(sole uuid[], rows jsonb) returns void
   language plpgsql as $$
 begin

@@ -41,6 +41,7 @@ begin
     perform forget_replaced(sole, changes -> 'feedback');
     perform put_feedback(sole, changes -> 'feedback');
   end if;
+  if changes ? 'source' then perform put_source(sole, changes -> 'source'); end if;
   if changes ?| array['conversation', 'conversation_touched'] then perform save_conversations(sole, changes); end if;
   if changes ? 'resolved' then perform link_resolved(sole, changes -> 'resolved'); end if;
   if changes ? 'unresolved' then perform put_unresolved(sole, changes -> 'unresolved'); end if;

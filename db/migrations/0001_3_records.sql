@@ -114,6 +114,36 @@ create table tombstone (
   primary key (workspace_id, position)
 );
 
+-- The sources whose feedback has ratings, or to which an administrator gave settings.
+create table source (
+  workspace_id uuid not null,
+  source text not null,
+  -- All ratings that the source has sent, also in versions of feedback that were replaced or purged.
+  ratings bigint not null default 0,
+  least_rating double precision,
+  most_rating double precision,
+  -- Whether a person gave the scale, and this scale: both null if there is none.
+  is_scale_given boolean not null default false,
+  given_low double precision,
+  given_high double precision,
+  -- The scale. Without a given one, 20 ratings show it: 1 to 5, or 0 to 10 with one above 5.
+  scale_low double precision generated always as (case
+    when is_scale_given then given_low
+    when ratings < 20 then null
+    when least_rating >= 1 and most_rating <= 5 then 1
+    when least_rating >= 0 and most_rating between 6 and 10 then 0
+  end) stored,
+  scale_high double precision generated always as (case
+    when is_scale_given then given_high
+    when ratings < 20 then null
+    when least_rating >= 1 and most_rating <= 5 then 5
+    when least_rating >= 0 and most_rating between 6 and 10 then 10
+  end) stored,
+  -- The address of a record in its source, with {sourceId} in place of its id.
+  link text,
+  primary key (workspace_id, source)
+);
+
 -- One row for each feedback, for queries without joins. Feedback without an account belongs to the
 -- account of its contact.
 create view feedback_view as
@@ -121,11 +151,14 @@ create view feedback_view as
     f.source, f.source_id, f.source_data, f.created_at, f.accepted_at, f.updated_at,
     f.contact_id, c.name as contact_name, c.email as contact_email, c.contract_value as contact_contract_value,
     a.id as account_id, a.name as account_name, a.domain as account_domain, a.contract_value as account_contract_value,
-    f.project_id, p.name as project_name
+    f.project_id, p.name as project_name,
+    case when f.rating between s.scale_low and s.scale_high
+      then (f.rating - s.scale_low) / (s.scale_high - s.scale_low) end as satisfaction
   from feedback as f
   left join contact as c on c.workspace_id = f.workspace_id and c.id = f.contact_id
   left join account as a on a.workspace_id = f.workspace_id and a.id = coalesce(f.account_id, c.account_id)
-  left join project as p on p.workspace_id = f.workspace_id and p.id = f.project_id;
+  left join project as p on p.workspace_id = f.workspace_id and p.id = f.project_id
+  left join source as s on s.workspace_id = f.workspace_id and s.source = f.source;
 
 create view feedback_tag as
   select f.workspace_id, f.id as feedback_id, t.tag from feedback as f, unnest(f.tags) as t (tag);

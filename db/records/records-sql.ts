@@ -134,6 +134,8 @@ const valueOf = (name: string, table: RecordTable): string => {
       return 'newest_number(h.number, h.newest_number, r.number, r.newest_number)'
     case 'keep':
       return `h.${name}`
+    case 'sum':
+      return `h.${name} + r.${name}`
     case 'given':
       return `case when x.given ? '${name}' then r.${name} else h.${name} end`
   }
@@ -159,9 +161,11 @@ const replaced = (table: RecordTable): string[] =>
   written(table).flatMap((name) => {
     const { stored } = columnOf(name, table)
     if (table.key.includes(name) || stored === 'keep') return []
-    // The row to insert has the merged values already.
-    const isChosen = table.onConflict === 'replace' && (stored === 'greatest' || stored === 'least')
-    return isChosen ? `${name} = ${stored}(t.${name}, excluded.${name})` : `${name} = excluded.${name}`
+    // The row to insert into a table that merges has the merged values already.
+    if (table.onConflict === 'merge') return `${name} = excluded.${name}`
+    if (stored === 'sum') return `${name} = t.${name} + excluded.${name}`
+    const isChosen = stored === 'greatest' || stored === 'least'
+    return `${name} = ${isChosen ? `${stored}(t.${name}, excluded.${name})` : `excluded.${name}`}`
   })
 
 /** A list with commas, in lines of at most `WIDTH` characters. */

@@ -15,6 +15,7 @@ export const READABLE_TABLES = [
   'feedback_view',
   'message',
   'project',
+  'source',
   'submission',
   'workspace',
 ] as const

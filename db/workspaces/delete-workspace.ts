@@ -14,6 +14,7 @@ export const OWNED_TABLES = [
   'conversation_contact',
   'conversation',
   'message',
+  'source',
   'tombstone',
   'webhook',
   'unresolved',

@@ -27,8 +27,8 @@ describe('a new column', () => {
         .filter((column) => !INTERNAL.includes(column) && !`workspace_id, ${compared}`.split(/\W+/).includes(column))
         .map((column) => `${table}.${column}`),
     )
-    // The model lacks generated tags, and some columns of categories and projects. The compared
-    // `feedback.created_at` follows from `source_created_at`.
+    // The model lacks generated tags, some columns of categories and projects, and settings of
+    // sources. The compared `feedback.created_at` follows from `source_created_at`.
     assert.deepEqual(leftOut.toSorted(), [
       'conversation.tags',
       'feedback.source_created_at',
@@ -36,6 +36,12 @@ describe('a new column', () => {
       'feedback_category.id',
       'project.created_at',
       'project.description',
+      'source.given_high',
+      'source.given_low',
+      'source.is_scale_given',
+      'source.link',
+      'source.scale_high',
+      'source.scale_low',
     ])
   })
 

@@ -65,6 +65,7 @@ const rowsIn = (changes: Changes, table: keyof Tables): readonly Row[] => {
     case 'conversation':
     case 'conversation_contact':
     case 'message':
+    case 'source':
       return changes[table]
   }
 }

@@ -17,6 +17,8 @@ export type Clerk = {
   readonly projects: Register
   /** By own id. */
   readonly feedbacks: Map<string, Feedback>
+  /** All ratings that each source has sent. */
+  readonly ratings: Map<string, number[]>
   /** By own id. */
   readonly conversations: Map<string, Conversation>
   /** The ids of superseded replays. */
@@ -28,6 +30,7 @@ export const openClerk = (realm: Realm): Clerk => ({
   accounts: openAccounts(realm),
   projects: openRegister(),
   feedbacks: new Map(),
+  ratings: new Map(),
   conversations: new Map(),
   superseded: new Set(),
 })

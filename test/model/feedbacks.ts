@@ -18,7 +18,14 @@ export type Feedback = {
   readonly newestNumber: number
 }
 
-type State = { contacts: Contacts; accounts: Accounts; projects: Register; feedbacks: Map<string, Feedback> }
+type State = {
+  contacts: Contacts
+  accounts: Accounts
+  projects: Register
+  feedbacks: Map<string, Feedback>
+  /** All ratings that each source has sent. */
+  ratings: Map<string, number[]>
+}
 
 /** Replaces a stored feedback as a whole. Its former contact and account stay. */
 export const createFeedback = (state: State, submission: SubmissionOf<'create_feedback'>): 'applied' | 'superseded' => {
@@ -26,6 +33,10 @@ export const createFeedback = (state: State, submission: SubmissionOf<'create_fe
   const id = feedbackId({ ...state.contacts.realm, submissionId }, body)
   const former = state.feedbacks.get(id)
   if (former && originalNumber !== undefined && former.newestNumber > originalNumber) return 'superseded'
+  if (body.rating != null) {
+    const source = feedbackSource(body)
+    state.ratings.set(source, [...(state.ratings.get(source) ?? []), body.rating])
+  }
   state.feedbacks.set(id, {
     record: body,
     contact: linkContact(state, submission, id),

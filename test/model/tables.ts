@@ -26,6 +26,7 @@ export const tablesOf = (clerks: readonly Clerk[]) => {
     conversation: rowsOf(conversationRows),
     conversation_contact: rowsOf(conversationContactRows),
     message: rowsOf(messageRows),
+    source: rowsOf(sourceRows),
   }
 }
 
@@ -60,6 +61,14 @@ const described = (profile: Profile) => ({
   created_number: profile.firstNumber,
   updated_number: profile.number,
 })
+
+const sourceRows = ({ ratings }: Clerk) =>
+  [...ratings].map(([source, given]) => ({
+    source,
+    ratings: given.length,
+    least_rating: given.reduce((least, rating) => Math.min(least, rating)),
+    most_rating: given.reduce((most, rating) => Math.max(most, rating)),
+  }))
 
 const contactRows = ({ contacts }: Clerk) =>
   present(contacts.profiles.values()).map((contact) => ({

@@ -23,6 +23,7 @@ export const COMPARED_COLUMNS: Readonly<Record<TableName, string>> = {
   feedback_category: 'title',
   conversation: 'id, external_id, source, title, rating, properties, created_at, updated_at',
   conversation_contact: 'conversation_id, contact_id',
+  source: 'source, ratings, least_rating, most_rating',
   message: 'id, conversation_id, external_id, incoming, contact_id, content, source_url, raw_data, created_at',
 }
 

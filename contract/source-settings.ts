@@ -1,0 +1,25 @@
+import * as v from 'valibot'
+import { about, amount, object, text } from './fields.ts'
+
+export const NO_SCALE = 'two numbers, the first one less'
+export const MISPLACED_LINK = 'an address of http or https that contains {sourceId}'
+const MOST_LINK_CHARACTERS = 2_000
+
+export const isScale = ([low, high]: [number, number]): boolean => low < high
+
+export const isSourceLink = (text: string): boolean =>
+  text.length <= MOST_LINK_CHARACTERS && text.includes('{sourceId}') && /^https?:\/\/[^\s/{]/.test(text)
+
+/** The body of PUT /sources/{source}. */
+export const sourceSettings = object({
+  scale: about(
+    v.optional(v.nullable(v.pipe(v.strictTuple([amount, amount], NO_SCALE), v.check(isScale, NO_SCALE)))),
+    'The ratings that mean "as bad as possible" and "as good as possible". Null: the ratings have no such meaning. ' +
+      'Absent: 20 ratings show the scale, 1 to 5 or 0 to 10.',
+  ),
+  link: about(
+    v.optional(v.nullable(v.pipe(text, v.check(isSourceLink, MISPLACED_LINK)))),
+    'The address of a record in its source, with `{sourceId}` in place of its id.',
+  ),
+})
+export type SourceSettings = v.InferOutput<typeof sourceSettings>
