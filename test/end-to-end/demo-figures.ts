@@ -17,7 +17,7 @@ import {
   TOP_PROJECT,
   TOP_TAG,
   total,
-  WEEK,
+  weekly,
   words,
 } from './demo-asking.ts'
 
@@ -90,17 +90,17 @@ export const FIGURES: readonly Question[] = [
   [
     'How much comes each week?',
     groups({ by: 'week' }, 'key', 'feedback'),
-    `select ${WEEK}, count(*)::int from f group by 1 order by 1 desc`,
+    weekly('count(id)::int'),
   ],
   [
     'How does the rating develop?',
     groups({ by: 'week', limit: 12 }, 'key', 'rated', 'averageRating'),
-    `select ${WEEK}, ${RATED} from f group by 1 order by 1 desc limit 12`,
+    `${weekly(RATED)} limit 12`,
   ],
   [
     'In which weeks does the commonest topic come up?',
     async (call) => groups({ by: 'week', tags: [await most(call, 'tag')] }, 'key', 'feedback')(call),
-    `select ${WEEK}, count(*)::int from f where ${TOP_TAG} = any (tags) group by 1 order by 1 desc`,
+    weekly('count(id)::int', `${TOP_TAG} = any (tags)`),
   ],
 
   [
