@@ -27,7 +27,7 @@ export const FIGURES: readonly Question[] = [
   ['How content are customers?', total({}, 'rated', 'averageRating'), `select ${RATED} from f`],
   [
     'How much came in February?',
-    total({ createdFrom: '2026-02-01', createdTo: '2026-03-01' }, 'feedback'),
+    total({ createdFrom: '2026-02-01', createdTo: '2026-02-28' }, 'feedback'),
     `select count(*)::int from f where created_at >= '2026-02-01Z' and created_at < '2026-03-01Z'`,
   ],
   [

@@ -73,7 +73,7 @@ export const RECORDS: readonly Question[] = [
           tag: await most(call, 'tag'),
           ratingMax: 3,
           createdFrom: '2026-02-01',
-          createdTo: '2026-03-01',
+          createdTo: '2026-02-28',
         }),
       ),
     `select id from f where ${TOP_TAG} = any (tags) and rating <= 3 and created_at >= '2026-02-01Z' and created_at < '2026-03-01Z' ${NEWEST} 10`,

@@ -179,12 +179,12 @@ describe('lists over HTTP', () => {
       await own.submit('/feedbacks', { description: 'x', contact: { email: 'a@example.org' }, account: { name: 'A' } })
       for (const id of ['1', '2', '3', '4', '5']) {
         await own.submit('/contacts/identify', { id })
-        await own.submit('/accounts/identify', { id })
+        await own.submit('/accounts/identify', { id, properties: { $name: id, $domain: `${id}.example` } })
       }
       const walks = { customers: [] as string[], accounts: [] as string[] }
       const merge = {
         customers: () => own.submit('/contacts/identify', { id: '4', properties: { $email: 'a@example.org' } }),
-        accounts: () => own.submit('/accounts/identify', { id: '4', properties: { $name: 'A' } }),
+        accounts: () => own.submit('/accounts/identify', { id: '4', properties: { $name: 'A', $domain: '4.example' } }),
       }
       for (const path of ['customers', 'accounts'] as const) {
         for (let next: string | null = ''; next !== null;) {
@@ -215,7 +215,8 @@ describe('lists over HTTP', () => {
       select contact_id as contact, account_id as account from feedback where workspace_id = ${own.workspaceId} limit 1`
     const merges = {
       [`customerId=${contact}`]: () => own.post('/contacts/identify', { id: 'absorber', properties: { $email: email } }),
-      [`accountId=${account}`]: () => own.post('/accounts/identify', { id: 'absorber', properties: { $name: name } }),
+      [`accountId=${account}`]: () =>
+        own.post('/accounts/identify', { id: 'absorber', properties: { $name: name, $domain: 'many.example' } }),
     }
     for (const [filter, merge] of Object.entries(merges)) {
       let merging: Promise<Answer> | undefined

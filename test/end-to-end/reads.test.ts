@@ -161,7 +161,7 @@ describe('reading over HTTP', () => {
       ['ratingMin=0.30000000000000004', true],
       ['ratingMax=0.30000000000000004', true],
       ['ratingMin=3.0000000000000004e-1', true],
-      ['ratingMin=0.30000000000000005', false],
+      ['ratingMin=0.3000000000000001', false],
       ['ratingMax=1e15', true],
       ['ratingMax=1e%2B15', true],
       ['ratingMax=1e-7', false],
@@ -204,7 +204,7 @@ describe('reading over HTTP', () => {
     const ofDomain = await accountOf({ domain })
     await service.submit('/feedbacks', { description: 'Both', account: { name, domain } })
     assert.equal(await tombstoneOf(named), ofDomain)
-    await service.submit('/accounts/identify', { id: 'chained', properties: { $domain: domain } })
+    await service.submit('/accounts/identify', { id: 'chained', properties: { $name: 'Other', $domain: domain } })
     const { account } = await read(`/accounts/${named}`)
     assert.notEqual(account.id, ofDomain)
     assert.deepEqual([await tombstoneOf(named), await tombstoneOf(ofDomain)], [account.id, account.id])
