@@ -265,6 +265,8 @@ export type Feedback = {
   readonly accountName?: string | undefined
   /** The name of the project. */
   readonly projectName?: string | undefined
+  /** The rating on the scale of its source, from 0 to 1. Left out if the source has no scale, or the rating is outside of it. */
+  readonly satisfaction?: number | undefined
   /** The `createdAt` that was sent, or else `acceptedAt`. */
   readonly createdAt?: string | undefined
   /** When it was first accepted. */

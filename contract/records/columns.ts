@@ -33,11 +33,11 @@ export type Column = {
   given?: string
   /**
    * Where a row exists: `keep` keeps the stored value, `greatest` and `least` choose one, and `sum`
-   * adds. By
-   * default, the new row has the value. In a table that merges, an absent member keeps the stored
-   * value, `members` adds to the stored object, and `newest` compares the numbers at acceptance.
+   * adds. By default, the new row has the value. In a table that merges, an absent member keeps the stored
+   * value, `members` adds to the stored object, `newest` compares the numbers at acceptance, and
+   * `listed` keeps the number of the first save.
    */
-  stored?: 'keep' | 'greatest' | 'least' | 'sum' | 'members' | 'newest'
+  stored?: 'keep' | 'greatest' | 'least' | 'sum' | 'members' | 'newest' | 'listed'
   /** Postgres or other code writes the column, and `save` does not. */
   isWrittenElsewhere?: true
   /** Only the view of the table has the column. */
