@@ -3,7 +3,7 @@ import { createReadCondition, type ReadCondition } from '../health/condition.ts'
 import { answerSeconds } from '../db/connection/answer-time.ts'
 import { readChanges } from '../db/reads/changes.ts'
 import { findAccount, readAccountContext, readFeedbackContext } from '../db/reads/context.ts'
-import { compareSpans, countFeedback } from '../db/reads/insights.ts'
+import { compareSpans, countFeedback } from '../db/reads/counts.ts'
 import { readList } from '../db/reads/lists.ts'
 import { currentId, readRecords } from '../db/reads/records.ts'
 import { findReceipt } from '../db/submissions/receipts.ts'
@@ -122,6 +122,7 @@ const createReadDependencies = (
     readRecord: async (workspaceId, name) =>
       (await withinTime(readRecords(sql, workspaceId, [name]), READ_TIMEOUT_MS))[0],
     currentId: (workspaceId, name) => withinTime(currentId(sql, workspaceId, name), READ_TIMEOUT_MS),
+    countFeedback: (request) => withinTime(countFeedback(sql, request), READ_TIMEOUT_MS),
     readList: (request) => withinTime(readList(sql, request), READ_TIMEOUT_MS),
     readChanges: (workspaceId, wanted) => withinTime(readChanges(sql, workspaceId, wanted), READ_TIMEOUT_MS),
   }
@@ -134,7 +135,6 @@ const createAgentDependencies = ({
   readingSql: sql,
 }: Resources): Omit<AppDependencies['mcp'], 'reads' | 'called'> => {
   const agentReads: AgentReads = {
-    count: (asked) => withinTime(countFeedback(sql, asked), READ_TIMEOUT_MS),
     compare: (asked) => withinTime(compareSpans(sql, asked), READ_TIMEOUT_MS),
     feedbackContext: (...asked) => withinTime(readFeedbackContext(sql, ...asked), READ_TIMEOUT_MS),
     accountContext: (...asked) => withinTime(readAccountContext(sql, ...asked), READ_TIMEOUT_MS),

@@ -5,7 +5,7 @@ import type {
   ComparisonRequest,
   FeedbackCounts,
   GroupRequest,
-} from '../../db/reads/insights.ts'
+} from '../../db/reads/counts.ts'
 import type { FeedbackFilters } from '../../db/reads/lists.ts'
 import { isRefusal, type Refusal } from '../http/refusal.ts'
 import { type Page, readPage, type WantedPage } from '../reads/lists.ts'

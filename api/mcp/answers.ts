@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { type AccountRow, type FeedbackContext, MOST_JSON_CHARACTERS } from '../../db/reads/context.ts'
-import type { Dimension } from '../../db/reads/insights.ts'
+import type { Dimension } from '../../db/reads/counts.ts'
 import type { Feedback, StoredConversation, StoredMessage } from '../../contract/record-schemas.ts'
 import { quoteOf, quoteSchema, show, type Sight } from './quote.ts'
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { instantOf } from '../../contract/date-time.ts'
-import { type Dimension, DIMENSION_NAMES } from '../../db/reads/insights.ts'
+import { type Dimension, DIMENSION_NAMES } from '../../db/reads/counts.ts'
 import { isRefusal } from '../http/refusal.ts'
 import { feedbackItem, figures, group, groupChange } from './answers.ts'
 import { compareForAgent, countForAgent, findFeedback } from './agent-read.ts'

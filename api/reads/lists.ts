@@ -1,9 +1,8 @@
-import { Buffer } from 'node:buffer'
-import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { isDateTime } from '../../contract/date-time.ts'
 import type { ListRequest, ListPlace } from '../../db/reads/lists.ts'
 import { isRefusal, type Refusal } from '../http/refusal.ts'
+import { BAD_CURSOR, readCursor, writeCursor } from './cursor.ts'
 import { DEFAULT_LIMIT, FEEDBACK_PARAMETERS, LIST_PARAMETERS, readQuery } from './parameters.ts'
 import { findRecord, type ReadContext, type ReadHandler, type Resource, withPermit } from './reads.ts'
 
@@ -45,54 +44,25 @@ export const readPage = async (
 ): Promise<Page | Refusal> => {
   const { workspaceId, dependencies } = context
   const { limit: _, ...list } = wanted
-  const after = next === undefined ? undefined : readCursor(next, list)
+  const after = next === undefined ? undefined : readCursor(next, placeInList, list)
   if (next !== undefined && after === undefined) return BAD_CURSOR
   return withPermit(context, async () => {
     const page = await dependencies.readList({ ...wanted, workspaceId, after })
-    return { records: page.records.join(), next: page.next ? JSON.stringify(writeCursor(page.next, list)) : 'null' }
+    return {
+      records: page.records.join(),
+      next: page.next ? JSON.stringify(writeCursor([page.next.at, page.next.id], list)) : 'null',
+    }
   })
 }
 
-const BAD_CURSOR: Refusal = {
-  refused: 'invalid',
-  problems: [
-    { path: 'next', message: 'next must come from an answer for the same list, with the same filters and order' },
-  ],
-}
-
-const cursorContent = v.strictTuple([
-  v.pipe(
-    v.string(),
-    v.regex(/^[\d-]{10} [\d:]{8}(?:\.\d{1,6})?$/),
-    v.check((at) => isDateTime(`${at.replace(' ', 'T')}Z`)),
-  ),
-  v.pipe(v.string(), v.uuid()),
-  v.string(),
-])
-
-const FINGERPRINT_CHARACTERS = 16
-
-type ListIdentity = Omit<WantedPage, 'limit'>
-
-/** A cursor belongs to one list with its filters and order. */
-const fingerprint = ({ filters, ...list }: ListIdentity): string => {
-  // A client can give the parameters of the next page in another order.
-  const sorted = Object.entries({ ...filters, tag: filters.tag?.toSorted() }).toSorted(([one], [other]) =>
-    one < other ? -1 : 1,
-  )
-  const text = JSON.stringify([list, sorted])
-  return createHash('sha256').update(text).digest('hex').slice(0, FINGERPRINT_CHARACTERS)
-}
-
-const writeCursor = ({ at, id }: ListPlace, list: ListIdentity): string =>
-  Buffer.from(JSON.stringify([at, id, fingerprint(list)])).toString('base64url')
-
-/** The place at which a list goes on; undefined if the cursor is malformed or of another list. */
-const readCursor = (text: string, list: ListIdentity): ListPlace | undefined => {
-  try {
-    const [at, id, owner] = v.parse(cursorContent, JSON.parse(Buffer.from(text, 'base64url').toString()))
-    return owner === fingerprint(list) ? { at, id } : undefined
-  } catch {
-    return undefined
-  }
-}
+const placeInList = v.pipe(
+  v.strictTuple([
+    v.pipe(
+      v.string(),
+      v.regex(/^[\d-]{10} [\d:]{8}(?:\.\d{1,6})?$/),
+      v.check((at) => isDateTime(`${at.replace(' ', 'T')}Z`)),
+    ),
+    v.pipe(v.string(), v.uuid()),
+  ]),
+  v.transform(([at, id]): ListPlace => ({ at, id })),
+)

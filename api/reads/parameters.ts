@@ -6,6 +6,7 @@ import { about } from '../../contract/fields.ts'
 import { asUuid } from '../../contract/identity/keys.ts'
 import { MAX_IDENTIFIER_CHARACTERS, MAX_REPORTED_PROBLEMS, MAX_TAG_CHARACTERS } from '../../contract/limits.ts'
 import type { FeedPlace } from '../../db/reads/changes.ts'
+import { DIMENSION_NAMES, type Dimensions, ORDERS } from '../../db/reads/counts.ts'
 
 const MOST_RECORDS = 500
 export const DEFAULT_LIMIT = 50
@@ -52,7 +53,12 @@ export const words = (description: string) =>
   v.pipe(
     identifier(description),
     // The search ignores format characters. A word of these alone would be in every text.
-    v.transform((value) => value.replaceAll(/\p{Cf}/gu, '').split(/\s+/u).filter((word) => word !== '')),
+    v.transform((value) =>
+      value
+        .replaceAll(/\p{Cf}/gu, '')
+        .split(/\s+/u)
+        .filter((word) => word !== ''),
+    ),
     v.check((value) => value.length >= 1 && value.length <= MOST_WORDS, `1 to ${MOST_WORDS} words`),
   )
 
@@ -114,8 +120,7 @@ export const LIST_PARAMETERS = {
   next: identifier('The `next` of the previous page, with the same filters and order.'),
 } as const
 
-export const FEEDBACK_PARAMETERS = {
-  ...LIST_PARAMETERS,
+const FEEDBACK_FILTERS = {
   source: identifier('Records of this source.'),
   tag: textOfAtMost(
     MAX_TAG_CHARACTERS,
@@ -129,11 +134,42 @@ export const FEEDBACK_PARAMETERS = {
   projectId: ownId('Records about this project.'),
   ratingMin: decimal('Records with at least this rating.'),
   ratingMax: decimal('Records with at most this rating.'),
+  satisfactionMax: decimal(
+    'Records with at most this satisfaction, from 0 to 1: the rating on the scale of its source.',
+  ),
   createdFrom: time('Records whose `createdAt` is at this time or later.'),
   createdTo: time('Records whose `createdAt` is before this time.'),
-  q: words('Words that all occur in the title or the description, also as parts of words. The case of letters, forms of one ' +
+  q: words(
+    'Words that all occur in the title or the description, also as parts of words. The case of letters, forms of one ' +
       'letter in Unicode, and format characters make no difference.',
   ),
+} as const
+
+export const FEEDBACK_PARAMETERS = { ...LIST_PARAMETERS, ...FEEDBACK_FILTERS } as const
+
+const BY = `${DIMENSION_NAMES.join(', ')}, or two different ones with a comma between`
+
+const isDimensions = (names: readonly string[]): boolean =>
+  names.length <= 2 &&
+  new Set(names).size === names.length &&
+  names.every((name) => (DIMENSION_NAMES as readonly string[]).includes(name))
+
+export const COUNTS_PARAMETERS = {
+  by: v.pipe(
+    v.string(),
+    v.description(`What to count by: ${BY}. By tag, a record counts once for each of its tags.`),
+    v.transform((given): readonly string[] => given.split(',')),
+    v.check(isDimensions, BY),
+    v.transform((names) => names as unknown as Dimensions),
+  ),
+  order: about(
+    v.picklist(ORDERS, ORDERS.join(', ')),
+    'The order of the groups: the most `feedback` first; the least `satisfaction` first; the greatest share of `bad` first; or by `key`, ' +
+      'which is the default for week and month, the latest first.',
+  ),
+  limit,
+  next: LIST_PARAMETERS.next,
+  ...FEEDBACK_FILTERS,
 } as const
 
 export const CHANGES_PARAMETERS = {

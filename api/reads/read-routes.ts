@@ -1,4 +1,5 @@
 import { readFeed } from './changes.ts'
+import { readCounts } from './counts.ts'
 import { readConversation, readMany } from './lists.ts'
 import { type ReadHandler, readOne, RESOURCES } from './reads.ts'
 
@@ -18,4 +19,5 @@ export const READ_ROUTES: readonly ReadRoute[] = [
     },
   ]),
   { path: '/changes', handlerFor: () => readFeed },
+  { path: '/counts', handlerFor: () => readCounts },
 ]

@@ -2,6 +2,7 @@ import type { FairSemaphore } from '../../runtime/fair-semaphore.ts'
 import { isProgrammingError } from '../../runtime/fault.ts'
 import { asUuid } from '../../contract/identity/keys.ts'
 import type { ChangesPage, FeedPlace } from '../../db/reads/changes.ts'
+import type { CountRequest, FeedbackCounts } from '../../db/reads/counts.ts'
 import type { ListPage, ListRequest } from '../../db/reads/lists.ts'
 import type { NamedRecord, RecordKind } from '../../db/reads/records.ts'
 import { type Authenticate, callerOf } from '../authenticate.ts'
@@ -27,6 +28,7 @@ export type ReadDependencies = {
   readRecord: (workspaceId: string, name: NamedRecord) => Promise<string | undefined>
   currentId: (workspaceId: string, name: NamedRecord) => Promise<string>
   readList: (request: ListRequest) => Promise<ListPage>
+  countFeedback: (request: CountRequest) => Promise<FeedbackCounts>
   readChanges: (workspaceId: string, wanted: { after: FeedPlace; limit: number }) => Promise<ChangesPage>
 }
 

@@ -12,6 +12,7 @@ export type FeedbackFilters = {
   projectId?: string | undefined
   ratingMin?: number | undefined
   ratingMax?: number | undefined
+  satisfactionMax?: number | undefined
   createdFrom?: string | undefined
   createdTo?: string | undefined
   /** Words that must all occur in the title or the description. */
@@ -41,6 +42,10 @@ export type ListPage = { records: string[]; next: ListPlace | undefined }
 const idsIn = (name: 'customerIds' | 'accountIds' | 'movingIds'): string =>
   `any (array(select jsonb_array_elements_text($2 -> '${name}')::uuid))`
 
+/** The satisfaction of feedback `r` of a source `s`, as in `feedback_view`. */
+export const SATISFACTION = `case when r.rating between s.scale_low and s.scale_high
+  then (r.rating - s.scale_low) / (s.scale_high - s.scale_low) end`
+
 /** Filters with an index. The first given filter selects the index of the list. */
 const LEADING = {
   conversationId: `r.conversation_id = ($2 ->> 'conversationId')::uuid`,
@@ -59,6 +64,9 @@ const CONDITIONS = {
   ...LEADING,
   ratingMin: `r.rating >= ($2 ->> 'ratingMin')::float8`,
   ratingMax: `r.rating <= ($2 ->> 'ratingMax')::float8`,
+  satisfactionMax: `exists (
+    select from source as s where s.workspace_id = $1 and s.source = r.source
+      and ${SATISFACTION} <= ($2 ->> 'satisfactionMax')::float8)`,
   tag: `r.tags @> array(select jsonb_array_elements_text($2 -> 'tag'))`,
   // The patterns are built once, not for each record.
   q: `search_form(concat_ws(' ', r.title, r.description)) like all (array(

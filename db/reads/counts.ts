@@ -1,0 +1,258 @@
+import type { Sql } from '../connection/postgres.ts'
+import { conditionOf, currentFilters, type FeedbackFilters, SATISFACTION } from './lists.ts'
+
+/**
+ * What feedback is counted by. `key`: SQL over `r`, and over `c` for feedback without an account.
+ * `text` and `name`: the key `k` as text, and its name. `every`: the keys of time follow each other at
+ * this distance.
+ */
+const DIMENSIONS = {
+  tag: { key: 'r.tag', text: 'k', name: 'null::text' },
+  source: { key: 'r.source', text: 'k', name: 'null::text' },
+  project: {
+    key: 'r.project_id',
+    text: 'k::text',
+    name: '(select p.name from project as p where p.workspace_id = $1 and p.id = k)',
+  },
+  account: {
+    key: 'coalesce(r.account_id, c.account_id)',
+    text: 'k::text',
+    name: '(select a.name from account as a where a.workspace_id = $1 and a.id = k)',
+  },
+  customer: {
+    key: 'r.contact_id',
+    text: 'k::text',
+    name: '(select o.name from contact as o where o.workspace_id = $1 and o.id = k)',
+  },
+  week: {
+    key: `date_trunc('week', r.created_at at time zone 'utc')`,
+    text: `to_char(k, 'YYYY-MM-DD')`,
+    name: 'null::text',
+    every: '1 week',
+  },
+  month: {
+    key: `date_trunc('month', r.created_at at time zone 'utc')`,
+    text: `to_char(k, 'YYYY-MM')`,
+    name: 'null::text',
+    every: '1 month',
+  },
+  rating: { key: 'r.rating', text: 'k::text', name: 'null::text' },
+} as const
+export type Dimension = keyof typeof DIMENSIONS
+export const DIMENSION_NAMES = Object.keys(DIMENSIONS) as [Dimension, ...Dimension[]]
+type DimensionParts = { key: string; text: string; name: string; every?: string }
+
+/** One dimension, or two different ones. */
+export type Dimensions = readonly [Dimension] | readonly [Dimension, Dimension]
+
+/** Satisfaction up to this is bad. */
+const BAD = 0.4
+
+/**
+ * `rated`: how many of the feedback have a satisfaction. `satisfaction`: their mean, and `bad` the
+ * share of those with 0.4 or less; null without any.
+ */
+export type Figures = { feedback: number; rated: number; satisfaction: number | null; bad: number | null }
+
+/** A key for each dimension, with its name; null for feedback without a value. */
+export type Group = Figures & { keys: { key: string | null; name: string | null }[] }
+
+export const ORDERS = ['feedback', 'satisfaction', 'bad', 'key'] as const
+export type CountOrder = (typeof ORDERS)[number]
+
+export type CountRequest = {
+  workspaceId: string
+  by: Dimensions
+  filters: FeedbackFilters
+  /**
+   * `feedback`: most first, the default. `satisfaction` and `bad`: the least content first. `key`: in
+   * the order of the keys, the latest time first, which is the default for times.
+   */
+  order?: CountOrder | undefined
+  limit: number
+  /** The place of the last group of the previous page. */
+  after?: GroupPlace | undefined
+}
+/** The place of a group in its order. */
+export type GroupPlace = readonly [rank: number, ...keys: string[]]
+
+/** `groups`: how many there are. `next`: the place where the next page begins, if there is one. */
+export type FeedbackCounts = { total: Figures; groups: number; top: Group[]; next: GroupPlace | undefined }
+
+/**
+ * Counts feedback, in total and in groups. By tag, a feedback counts in the group of each of its tags.
+ * A week or month without feedback between others has a group as well, if it is the only dimension.
+ */
+export const countFeedback = async (sql: Sql, request: CountRequest): Promise<FeedbackCounts> => {
+  const { workspaceId, by, filters, limit, after } = request
+  const asked = await currentFilters(sql, workspaceId, filters)
+  const parts: readonly DimensionParts[] = by.map((name) => DIMENSIONS[name])
+  const keys = parts.map((_, at) => `k${at + 1}`)
+  const texts = parts.map(({ text }, at) => `coalesce(${over(text, at)}, '')`)
+  const rows = await sql.unsafe<CountRow[]>(
+    `with x as (${rowsToCount(by, filters)}),
+    found as (select ${keys.join()}, ${FIGURES} from x group by ${keys.join()}),
+    g as (${everyTime(parts)}),
+    whole as (
+      select ${FIGURES}, (select count(*) from g) as groups from x where is_first
+    ),
+    placed as (select g.*, ${rankOf(request)} as rank from g),
+    shown as (
+      select * from placed ${after ? `where (rank, ${texts.join()}) > ($4::float8, ${keys.map((_, at) => `$${at + 5}`).join()})` : ''}
+      order by rank, ${texts.join()} limit $3
+    )
+    select ${figuresOf('w', 'all_')}, w.groups::float8, s.rank,
+      ${parts.map(({ text, name }, at) => `${over(text, at)} as key_${at + 1}, ${over(name, at)} as name_${at + 1}`).join()},
+      ${figuresOf('s', '')}
+    from whole as w left join shown as s on true
+    order by s.rank, ${texts.join()}`,
+    [workspaceId, sql.json(asked), limit + 1, ...(after ?? [])],
+  )
+  const found = rows.filter(({ feedback }) => feedback !== null)
+  const top = found.slice(0, limit)
+  const last = found.length > limit ? top.at(-1) : undefined
+  const { all_feedback: feedback, all_rated: rated, all_satisfaction: satisfaction, all_bad: bad, groups } = rows[0]!
+  return {
+    total: { feedback, rated, satisfaction, bad },
+    groups,
+    top: top.map((row) => groupOf(row, by)),
+    next: last && [last.rank, last.key_1 ?? '', ...(by.length > 1 ? [last.key_2 ?? ''] : [])],
+  }
+}
+
+type CountRow = {
+  all_feedback: number
+  all_rated: number
+  all_satisfaction: number | null
+  all_bad: number | null
+  groups: number
+  rank: number
+  feedback: number | null
+  rated: number
+  satisfaction: number | null
+  bad: number | null
+  key_1: string | null
+  name_1: string | null
+  key_2?: string | null
+  name_2?: string | null
+}
+
+const groupOf = (row: CountRow, by: Dimensions): Group => ({
+  keys: [
+    { key: row.key_1, name: row.name_1 },
+    ...(by.length > 1 ? [{ key: row.key_2 ?? null, name: row.name_2 ?? null }] : []),
+  ],
+  feedback: row.feedback ?? 0,
+  rated: row.rated,
+  satisfaction: row.satisfaction,
+  bad: row.bad,
+})
+
+/** SQL over the key of a dimension, which it calls `k`. */
+const over = (text: string, at: number): string => text.replaceAll(/\bk\b/g, `k${at + 1}`)
+
+const FIGURES = `count(*) as feedback, count(satisfaction) as rated, sum(satisfaction) as total,
+  count(*) filter (where satisfaction <= ${BAD}) as bad`
+
+/** The figures of a row, with four decimals. */
+const figuresOf = (of: string, prefix: string): string => {
+  const ratio = (sum: string): string => `round((${of}.${sum} / nullif(${of}.rated, 0)::float8)::numeric, 4)::float8`
+  return `${of}.feedback::float8 as ${prefix}feedback, ${of}.rated::float8 as ${prefix}rated,
+    ${ratio('total')} as ${prefix}satisfaction, ${ratio('bad')} as ${prefix}bad`
+}
+
+/**
+ * The rows to count. Only tags give a feedback several rows, of which one is the first. A join with
+ * `unnest` would take longer. The condition stands inside, since Postgres does not move it below
+ * `unnest`. `$2::jsonb is not null` gives the filters a type, also if no condition uses them.
+ */
+const rowsToCount = (by: Dimensions, filters: FeedbackFilters, more = ''): string => {
+  const where = `r.workspace_id = $1::uuid and ($2::jsonb is not null) and (${conditionOf(filters)})`
+  const isByTag = by.includes('tag')
+  const from = isByTag
+    ? `(
+      select r.*, unnest(t.tags_or_null) as tag, generate_subscripts(t.tags_or_null, 1) as place
+      from feedback as r cross join lateral (select coalesce(nullif(r.tags, '{}'), array[null])) as t (tags_or_null)
+      where ${where}
+    )`
+    : 'feedback'
+  const customer = by.includes('account')
+    ? 'left join contact as c on c.workspace_id = r.workspace_id and c.id = r.contact_id and r.account_id is null'
+    : ''
+  return `
+    select ${by.map((name, at) => `${DIMENSIONS[name].key} as k${at + 1}`).join()}, ${SATISFACTION} as satisfaction,
+      ${isByTag ? 'r.place = 1' : 'true'} as is_first${more}
+    from ${from} as r ${customer}
+    left join source as s on s.workspace_id = r.workspace_id and s.source = r.source
+    ${isByTag ? '' : `where ${where}`}`
+}
+
+/** The groups. If the only dimension is a time, every time from the first to the last has one. */
+const everyTime = ([first, second]: readonly DimensionParts[]): string =>
+  first?.every === undefined || second !== undefined
+    ? 'select * from found'
+    : `select k1, coalesce(f.feedback, 0) as feedback, coalesce(f.rated, 0) as rated, f.total, coalesce(f.bad, 0) as bad
+      from (select generate_series(min(k1), max(k1), interval '${first.every}') as k1 from found) as w
+      left join found as f using (k1)`
+
+/** The number by which groups are ordered, the least first; then their keys decide. */
+const rankOf = ({ by, order }: CountRequest): string => {
+  const [first] = by
+  const isTime = first === 'week' || first === 'month'
+  switch (order ?? (isTime ? 'key' : 'feedback')) {
+    case 'feedback':
+      return '-g.feedback::float8'
+    case 'satisfaction':
+      return 'coalesce(g.total / nullif(g.rated, 0), 2)::float8'
+    case 'bad':
+      return 'coalesce(-g.bad / nullif(g.rated, 0)::float8, 1)::float8'
+    case 'key':
+      return isTime ? '-extract(epoch from g.k1)::float8' : '0::float8'
+  }
+}
+
+/** Compares the feedback before `splitAt` with the feedback from then on. */
+export type ComparisonRequest = {
+  workspaceId: string
+  by: Dimension
+  filters: FeedbackFilters
+  limit: number
+  splitAt: string
+}
+export type GroupChange = { key: string | null; name: string | null; before: number; after: number }
+export type Comparison = { before: number; after: number; grows: GroupChange[]; falls: GroupChange[] }
+
+/** Compares the feedback of groups before and after a time. `filters` bound both spans. */
+export const compareSpans = async (
+  sql: Sql,
+  { workspaceId, by, filters, limit, splitAt }: ComparisonRequest,
+): Promise<Comparison> => {
+  const { text, name } = DIMENSIONS[by]
+  const asked = await currentFilters(sql, workspaceId, filters)
+  const rows = await sql.unsafe<(GroupChange & { all_before: number; all_after: number })[]>(
+    `with x as (${rowsToCount([by], filters, ', r.created_at < $4::timestamptz as is_before')}),
+    g as (
+      select k1, count(*) filter (where is_before) as before, count(*) filter (where not is_before) as after
+      from x group by k1
+    ),
+    changed as (
+      (select * from g where after > before order by after - before desc, k1 limit $3)
+      union all
+      (select * from g where after < before order by after - before, k1 limit $3)
+    )
+    select w.*, ${over(text, 0)} as key, ${over(name, 0)} as name, g.before::float8, g.after::float8
+    from (
+      select count(*) filter (where is_before)::float8 as all_before, count(*) filter (where not is_before)::float8 as all_after
+      from x where is_first
+    ) as w left join changed as g on true
+    order by abs(g.after - g.before) desc, g.k1`,
+    [workspaceId, sql.json(asked), limit, splitAt],
+  )
+  const changes = rows.map((row) => ({ key: row.key, name: row.name, before: row.before, after: row.after }))
+  return {
+    before: rows[0]!.all_before,
+    after: rows[0]!.all_after,
+    grows: changes.filter(({ before, after }) => after > before),
+    falls: changes.filter(({ before, after }) => after < before),
+  }
+}
