@@ -28,7 +28,7 @@ export const PLACEHOLDER_WORDS = [
 export const PLACEHOLDER_FORMS = [
   'a text without letters and digits, such as `-`',
   '`\\N` of a database',
-  'a text in brackets or in the marks of a template, such as `(null)`, `[empty]`, `<NA>`, `{{ticket.requester.email}}`, `${email}`, `%EMAIL%`, `##email##`, `*|EMAIL|*`. An address in `<…>` and a UUID in `{…}` are values',
+  'a text wholly in brackets or in the marks of templates, such as `(null)`, `[empty]`, `<NA>`, `{{ticket.requester.email}}`, `${email}`, `%EMAIL%`, `##email##`, `*|EMAIL|*`. An address in `<…>` and a UUID in `{…}` are values',
   'an error of a spreadsheet, such as `#N/A` and `#REF!`',
 ] as const
 
@@ -42,8 +42,8 @@ const WORD = new RegExp(
 const DATABASE_NULL = /^\\{1,2}N$/i
 const SPREADSHEET_ERROR = /^#\p{L}[\p{L}\d_/]*(?:[!?]|(?<=\/A))$/iu
 const CLOSING: Readonly<Record<string, string>> = { '(': ')', '[': ']', '<': '>', '{': '}' }
-/** Each lookbehind keeps the time linear: a match begins only at the start of a run. */
-const TEMPLATES = /\$?(?<!\{)\{+[^{}]*\}+|%[^%]*%|(?<!#)#{1,2}[^#]+#{1,2}|\*\|[^|]*\|\*/g
+/** The marks of templates other than braces. */
+const MARKED = /%[^%]*%|#[^#]+#|\*\|[^|]*\|\*/g
 const UUID_IN_BRACES = /^\{[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\}$/i
 
 /** The text without invisible format characters, and without white space around it. */
@@ -58,7 +58,7 @@ export const isPlaceholder = (given: string): boolean => {
     DATABASE_NULL.test(plain) ||
     SPREADSHEET_ERROR.test(plain) ||
     isInBrackets(plain) ||
-    !LETTER_OR_DIGIT.test(plain.replace(TEMPLATES, ''))
+    !LETTER_OR_DIGIT.test(outsideBraces(plain).replace(MARKED, ''))
   )
 }
 
@@ -69,21 +69,35 @@ export const isAddress = (text: string): boolean => {
   return more === undefined && !isPlaceholder(domain) && !isPlaceholder(local)
 }
 
-/** Whether the bracket at the start closes at the end, and the brackets hold no value. */
+/** Whether the bracket at the start does not close before the end, and the brackets hold no value. */
 const isInBrackets = (text: string): boolean => {
   const opening = text[0] ?? ''
   const closing = CLOSING[opening]
-  if (closing === undefined || closingOf(text, opening, closing) !== text.length - 1) return false
+  if (closing === undefined || !text.endsWith(closing) || closesBefore(text, opening, closing)) return false
   // A Message-ID of an email, and a GUID as programs of Microsoft write it.
   return !(opening === '<' && isAddress(text.slice(1, -1))) && !UUID_IN_BRACES.test(text)
 }
 
-/** The place where the first bracket closes; -1 if it does not. */
-const closingOf = (text: string, opening: string, closing: string): number => {
+/** The text without the parts in braces; the same text if a brace has no other one. */
+const outsideBraces = (text: string): string => {
+  if (!text.includes('{') || UUID_IN_BRACES.test(text)) return text
+  let outside = ''
   let depth = 0
-  for (let at = 0; at < text.length; at++) {
-    if (text[at] === opening) depth++
-    else if (text[at] === closing && --depth === 0) return at
+  for (const character of text) {
+    if (character === '{') depth++
+    else if (character === '}') depth--
+    else if (depth === 0) outside += character
+    if (depth < 0) return text
   }
-  return -1
+  return depth === 0 ? outside : text
+}
+
+/** Whether the bracket at the start closes before the end. */
+const closesBefore = (text: string, opening: string, closing: string): boolean => {
+  let depth = 0
+  for (let at = 0; at < text.length - 1; at++) {
+    if (text[at] === opening) depth++
+    else if (text[at] === closing && --depth === 0) return true
+  }
+  return false
 }
