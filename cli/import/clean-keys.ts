@@ -97,8 +97,9 @@ export const withoutNameless = (given: BodyMembers, kind: Kind): Cleaned => {
     // The service names an unknown member, which may be a misspelt name.
     if (Object.keys(reference).some((name) => !known.includes(name))) continue
     value = withoutMember(value, [member])
-    if (others.some((name) => hasValue(reference[name])))
-      doubts.push(`${member} is left out, with its ${others.join(' and ')}: it needs one of ${names.join(', ')}`)
+    const lost = others.filter((name) => hasValue(reference[name]))
+    if (lost.length > 0)
+      doubts.push(`${member} is left out, with its ${lost.join(' and ')}: it needs one of ${names.join(', ')}`)
   }
   return { value, doubts }
 }

@@ -58,25 +58,20 @@ export const surveyFile = (file: SourceFile, mapping: Mapping, hasChecks: boolea
     const reasons = hasChecks ? problemsOf(item.body, mapping.kind) : []
     if (reasons.length > 0) refused.push({ lines: item.lines, reasons })
   }
-  const ofIds = [
-    { lines: repeated, reasons: [REPEATED] },
-    // Accounts have no source.
-    { lines: mapping.kind === 'accounts' ? [] : withoutSource, reasons: [WITHOUT_SOURCE] },
-  ].filter(({ lines }) => lines.length > 0)
-  return {
-    total,
-    first,
-    unreadable,
-    skipped,
-    doubts: [...doubts, ...ofIds],
-    shared: keys.describe(total),
-    refused,
-  }
+  const ofIds = doubtsOfIds(mapping.kind, repeated, withoutSource)
+  return { total, first, unreadable, skipped, doubts: [...doubts, ...ofIds], shared: keys.describe(total), refused }
 }
 
 const REPEATED = 'the id occurs more than once: these rows change the same record, one after the other'
 const WITHOUT_SOURCE =
   'an id without a source can mean a record of another system with the same id: add --set source=NAME'
+
+const doubtsOfIds = (kind: Kind, repeated: readonly Lines[], withoutSource: readonly Lines[]): Remark[] =>
+  [
+    { lines: repeated, reasons: [REPEATED] },
+    // Accounts have no source.
+    { lines: kind === 'accounts' ? [] : withoutSource, reasons: [WITHOUT_SOURCE] },
+  ].filter(({ lines }) => lines.length > 0)
 
 const problemsOf = (body: string, kind: Kind): string[] => {
   const { schema, maxBytes } = RECORDS[kind]
