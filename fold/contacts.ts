@@ -5,6 +5,7 @@ import {
   contactIdKey,
   contactSourceKey,
   emailKey,
+  hasEmail,
   type Realm,
   recordContactKey,
 } from '../contract/identity/keys.ts'
@@ -97,17 +98,21 @@ export class Contacts {
     return (sources?.find(({ source }) => source === preferredSource) ?? sources?.[0])?.contact
   }
 
-  /** The contact of a feedback: by email. A contact with a name alone belongs to this feedback. */
+  /**
+   * The contact of a feedback: by email. A contact with a name alone, or with an email that is no
+   * address, belongs to this feedback.
+   */
   findOrCreateFor(given: FeedbackRecord['contact'], feedbackId: string, submission: Submission): Profile | undefined {
     const email = canonicalEmail(given?.email ?? '')
+    const keepsEmail = hasEmail(given?.email ?? '')
     const name = canonicalName(given?.name ?? '')
-    if (email === undefined && name === undefined) return undefined
+    if (!keepsEmail && name === undefined) return undefined
     const contact =
       email === undefined
         ? this.profiles.findOrOpen(recordContactKey(this.realm, feedbackId))
         : this.emails.findOrCreate(email, submission)
     const columns: Record<string, JsonValue> = {}
-    if (email !== undefined) columns['email'] = given!.email!
+    if (keepsEmail) columns['email'] = given!.email!
     if (name !== undefined) columns['name'] = given!.name!
     contact.fillIn({ columns, properties: given?.sourceData ?? {} }, submission)
     return contact
