@@ -52,7 +52,12 @@ export const words = (description: string) =>
   v.pipe(
     identifier(description),
     // The search ignores format characters. A word of these alone would be in every text.
-    v.transform((value) => value.replaceAll(/\p{Cf}/gu, '').split(/\s+/u).filter((word) => word !== '')),
+    v.transform((value) =>
+      value
+        .replaceAll(/\p{Cf}/gu, '')
+        .split(/\s+/u)
+        .filter((word) => word !== ''),
+    ),
     v.check((value) => value.length >= 1 && value.length <= MOST_WORDS, `1 to ${MOST_WORDS} words`),
   )
 
@@ -131,7 +136,8 @@ export const FEEDBACK_PARAMETERS = {
   ratingMax: decimal('Records with at most this rating.'),
   createdFrom: time('Records whose `createdAt` is at this time or later.'),
   createdTo: time('Records whose `createdAt` is before this time.'),
-  q: words('Words that all occur in the title or the description, also as parts of words. The case of letters, forms of one ' +
+  q: words(
+    'Words that all occur in the title or the description, also as parts of words. The case of letters, forms of one ' +
       'letter in Unicode, and format characters make no difference.',
   ),
 } as const

@@ -155,8 +155,8 @@ describe('reading over HTTP', () => {
   })
 
   it('a number is one in every form in which a program writes it', async () => {
-    const { id } = (await service.submit('/feedbacks', { description: 'Rated', rating: 0.1 + 0.2, source: 'Sums' })).body
-      .feedback
+    const { id } = (await service.submit('/feedbacks', { description: 'Rated', rating: 0.1 + 0.2, source: 'Sums' }))
+      .body.feedback
     for (const [filter, isFound] of [
       ['ratingMin=0.30000000000000004', true],
       ['ratingMax=0.30000000000000004', true],
