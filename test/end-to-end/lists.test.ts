@@ -165,7 +165,7 @@ describe('lists over HTTP', () => {
     ]
     for (const [q, expected] of found) {
       const answer = await get(`/feedbacks?${new URLSearchParams({ q })}`, own.readToken)
-      const sourceIds = rowsOf(answer.body.feedbacks).map((each) => each['sourceId'])
+      const sourceIds = rowsOf(answer.body.feedbacks).map((each) => each['sourceId']!)
       assert.equal(sourceIds.toSorted().join(''), expected, JSON.stringify(q))
     }
   })

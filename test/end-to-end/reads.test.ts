@@ -194,7 +194,8 @@ describe('reading over HTTP', () => {
     const [name, domain] = ['Chained', 'chained.example']
     const accountOf = async (account: object): Promise<string> => {
       const { id } = (await service.submit('/feedbacks', { description: 'Ours', account })).body.feedback
-      return (await read(`/feedbacks/${id}`)).feedback.accountId
+      const { feedback } = await read(`/feedbacks/${id}`)
+      return String(feedback.accountId)
     }
     const tombstoneOf = async (id: string): Promise<string | undefined> => {
       const { changes } = await read('/changes?limit=500')
