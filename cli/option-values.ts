@@ -1,4 +1,4 @@
-import { isDateTime } from '../contract/date-time.ts'
+import { endOfDay, isDateTime, startOfDay } from '../contract/date-time.ts'
 import type { Sql } from '../db/connection/postgres.ts'
 import { describeFault } from '../runtime/fault.ts'
 import { CommandError } from './run-command.ts'
@@ -24,7 +24,6 @@ export const cannotWrite = (path: string, error: unknown): CommandError =>
     `${path} cannot be written (${describeFault(error)}). Name another file with --out, or make this one writable.`,
   )
 
-const DAY = /^\d{4}-\d\d-\d\d$/
 const WITHOUT_SECONDS = /(T\d\d:\d\d)(?=Z|[+-])/
 
 /**
@@ -32,9 +31,14 @@ const WITHOUT_SECONDS = /(T\d\d:\d\d)(?=Z|[+-])/
  *
  * @throws CommandError when the text is neither
  */
-export const dateOf = (option: string, text: string | undefined): Date | undefined => {
+export const dateOf = (option: string, text: string | undefined): Date | undefined => timeOf(option, text, startOfDay)
+
+/** The end of a span: as `dateOf`, but a day is included. */
+export const endDateOf = (option: string, text: string | undefined): Date | undefined => timeOf(option, text, endOfDay)
+
+const timeOf = (option: string, text: string | undefined, timeOfDay: typeof startOfDay): Date | undefined => {
   if (text === undefined) return undefined
-  const whole = DAY.test(text) ? `${text}T00:00:00Z` : text.replace(WITHOUT_SECONDS, '$1:00')
+  const whole = timeOfDay(text) ?? text.replace(WITHOUT_SECONDS, '$1:00')
   if (isDateTime(whole)) return new Date(whole)
   throw new CommandError(`--${option} must be a date, such as 2026-01-31 or 2026-01-31T12:00:00Z.`)
 }

@@ -57,3 +57,21 @@ export const instantOf = (dateTime: string): number => {
   const [, seconds, fraction = '0', offset] = PARTS.exec(dateTime.toUpperCase())!
   return Date.parse(`${seconds}${offset}`) * 1_000 + Math.round(Number(`0.${fraction}`) * 1_000_000)
 }
+
+const DAY = /^\d{4}-\d{2}-\d{2}$/
+const LAST_TIME = '9999-12-31T23:59:59.999Z'
+
+/** The start of a day such as 2026-01-31, in UTC. Undefined for any other text. */
+export const startOfDay = (text: string): string | undefined => {
+  const start = `${text}T00:00:00Z`
+  return DAY.test(text) && isDateTime(start) ? start : undefined
+}
+
+/** The start of the next day, in UTC: a span that ends there includes the day. */
+export const endOfDay = (text: string): string | undefined => {
+  const start = startOfDay(text)
+  if (start === undefined) return undefined
+  const next = new Date(start)
+  next.setUTCDate(next.getUTCDate() + 1)
+  return next.getUTCFullYear() > 9999 ? LAST_TIME : next.toISOString()
+}

@@ -39,9 +39,10 @@ export class Profile {
   absorbedBy: Profile | null = null
   /**
    * The numbers of the first and last submission of the stride that changed the profile; 0 for
-   * none. Absorbing lowers the first.
+   * none. Absorbing lowers the first, except for the place in lists.
    */
   firstNumber = 0
+  listedNumber = 0
   lastNumber = 0
   /** Of the submissions of the stride that changed the profile: the greatest number at acceptance. */
   newestNumber = 0
@@ -142,7 +143,7 @@ export class Profile {
   }
 
   #touch(submission: Submission): void {
-    if (this.firstNumber === 0) this.firstNumber = submission.number
+    if (this.firstNumber === 0) this.firstNumber = this.listedNumber = submission.number
     this.lastNumber = submission.number
     this.newestNumber = Math.max(this.newestNumber, numberAtAcceptance(submission))
   }

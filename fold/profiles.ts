@@ -64,7 +64,7 @@ export class Profiles {
   }
 
   #writeChanged(changes: Changes, profile: Profile): void {
-    const { id, isTrimmed, draft, firstNumber, lastNumber, newestNumber } = profile
+    const { id, isTrimmed, draft, firstNumber, listedNumber, lastNumber, newestNumber } = profile
     const isWithout = !isTrimmed && isEmpty(draft.properties)
     changes[this.kind].push({
       ...draft.columns,
@@ -73,6 +73,7 @@ export class Profiles {
       ...(isTrimmed && { has_all_properties: true }),
       ...(draft.account !== null && { account_id: draft.account.current().id }),
       first_number: firstNumber,
+      listed_number: listedNumber === firstNumber ? undefined : listedNumber,
       number: lastNumber,
       newest_number: newestNumber === lastNumber ? undefined : newestNumber,
     })

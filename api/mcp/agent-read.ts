@@ -8,7 +8,7 @@ import type {
 } from '../../db/reads/insights.ts'
 import type { FeedbackFilters } from '../../db/reads/lists.ts'
 import { isRefusal, type Refusal } from '../http/refusal.ts'
-import { type Page, readPage, type WantedPage, withCurrentIds } from '../reads/lists.ts'
+import { type Page, readPage, type WantedPage } from '../reads/lists.ts'
 import { type ReadContext, withPermit } from '../reads/reads.ts'
 import { feedbackOf, groupOf } from './answers.ts'
 import type { Sight } from './quote.ts'
@@ -59,20 +59,13 @@ export const findFeedback = async (
   return { feedback: page.records.map((record) => feedbackOf(record, asked.sight)), next: page.next }
 }
 
-/**
- * Reads figures of groups in the workspace, with a permit. A merged id in the filters stands for
- * the record that absorbed it.
- */
-const readGroups = <Given extends { filters: FeedbackFilters }, Found extends object>(
+/** Reads figures of groups in the workspace, with a permit. */
+const readGroups = <Given extends object, Found extends object>(
   asked: AgentRead,
   given: Given,
   read: (request: Given & { workspaceId: string }) => Promise<Found>,
 ): Promise<Found | Refusal> =>
-  withPermit(
-    asked,
-    async () => read({ ...given, workspaceId: asked.workspaceId, filters: await withCurrentIds(asked, given.filters) }),
-    'countPermits',
-  )
+  withPermit(asked, () => read({ ...given, workspaceId: asked.workspaceId }), 'countPermits')
 
 /** Figures in total and of the first groups, as agents see them. */
 export const countForAgent = async (asked: AgentRead, given: Omit<GroupRequest, 'workspaceId'>) => {

@@ -4,7 +4,18 @@ import { type Dimension, DIMENSION_NAMES } from '../../db/reads/insights.ts'
 import { isRefusal } from '../http/refusal.ts'
 import { feedbackItem, figures, group, groupChange } from './answers.ts'
 import { compareForAgent, countForAgent, findFeedback } from './agent-read.ts'
-import { changeLimit, days, filters, filtersOf, groupLimit, limit, searchedWords, span, time } from './inputs.ts'
+import {
+  changeLimit,
+  days,
+  endTime,
+  filters,
+  filtersOf,
+  groupLimit,
+  limit,
+  searchedWords,
+  span,
+  time,
+} from './inputs.ts'
 import { defineTool } from './tool.ts'
 
 const MS_PER_DAY = 86_400_000
@@ -19,8 +30,9 @@ export const countTool = defineTool({
   title: 'Count feedback',
   description:
     'Counts feedback that matches all given filters, with the average rating: in total, and by tag, week (from Monday, ' +
-    'UTC, the latest first), account, project, source or rating. By tag, a feedback counts once for each of its tags. Weeks ' +
-    'without feedback are left out. Use the figures as they are, and do not estimate others.',
+    'UTC, the latest first), account, project, source or rating. By tag, a feedback counts once for each of its tags. ' +
+    'Between the first and the last week with feedback, a week without has 0. Use the figures as they are, and do not ' +
+    'estimate others.',
   input: v.strictObject({
     by: dimensionOf(DIMENSION_NAMES),
     words: v.optional(searchedWords),
@@ -74,7 +86,7 @@ export const comparePeriods = defineTool({
   input: v.strictObject({
     by: dimensionOf(COMPARED),
     days,
-    until: v.optional(time('The end of the later span; now if left out.')),
+    until: v.optional(endTime('The end of the later span; now if left out.')),
     words: v.optional(searchedWords),
     ...filters,
     limit: changeLimit,

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { isDateTime, postgresDateTime } from '../../contract/date-time.ts'
+import { endOfDay, isDateTime, postgresDateTime, startOfDay } from '../../contract/date-time.ts'
 import { MAX_AMOUNT, MAX_TAG_CHARACTERS } from '../../contract/limits.ts'
 import type { FeedbackFilters } from '../../db/reads/lists.ts'
 import { identifier, ownId, textOfAtMost, words } from '../reads/parameters.ts'
@@ -14,18 +14,21 @@ const wholeNumber = (most: number, usual: number, description: string) => {
   return v.optional(v.pipe(value, v.description(description)), usual)
 }
 
-const DAY = /^\d{4}-\d{2}-\d{2}$/
-
-export const time = (description: string) =>
+const timeOr = (description: string, day: string, timeOfDay: (day: string) => string | undefined) =>
   v.pipe(
     v.string(),
     v.description(
-      `${description} A date such as 2026-01-31, meaning its start in UTC, or a time such as 2026-01-31T09:30:00Z.`,
+      `${description} A date such as 2026-01-31, meaning its ${day} in UTC, or a time such as 2026-01-31T09:30:00Z.`,
     ),
-    v.transform((value) => (DAY.test(value) ? `${value}T00:00:00Z` : value)),
+    v.transform((value) => timeOfDay(value) ?? value),
     v.check(isDateTime, 'an existing date, or a date-time of RFC 3339 with an offset'),
     v.transform(postgresDateTime),
   )
+
+export const time = (description: string) => timeOr(description, 'start', startOfDay)
+
+/** The end of a span: a date includes its day. */
+export const endTime = (description: string) => timeOr(description, 'end', endOfDay)
 
 const rating = (description: string) =>
   v.optional(
@@ -56,7 +59,7 @@ export const order = v.optional(
 
 export const span = {
   createdFrom: v.optional(time('Feedback from this time on.')),
-  createdTo: v.optional(time('Feedback before this time.')),
+  createdTo: v.optional(endTime('Feedback before this time.')),
 }
 export const ratings = {
   ratingMin: rating('Feedback with this rating or more. What 1 and 5 mean depends on the source.'),

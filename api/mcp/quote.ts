@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { htmlAsText, MAX_HTML_CHARACTERS } from '../../runtime/reduce-html.ts'
 
 /** Comes first in every answer of a tool or resource. */
 export const NOTICE =
@@ -59,13 +60,14 @@ type Quote = v.InferOutput<typeof quoteSchema>
 
 const MOST_TITLE_CHARACTERS = 200
 
-/** Text of a record, marked as a quote. */
+/** Text of a record, marked as a quote. HTML is reduced to its text. */
 export const quoteOf = (
   { kind, id, title, text }: { kind: Quote['kind']; id: string; title?: string | undefined; text: string },
   most: number,
   sight: Sight,
 ): Quote => {
-  const body = show(text, most, sight)
-  const head = title === undefined ? undefined : show(title, MOST_TITLE_CHARACTERS, sight)
-  return { kind, id, ...(head && { title: head.text }), text: body.text, isCut: body.isCut || head?.isCut === true }
+  const body = show(htmlAsText(text), most, sight)
+  const head = title === undefined ? undefined : show(htmlAsText(title), MOST_TITLE_CHARACTERS, sight)
+  const isCut = body.isCut || head?.isCut === true || text.length > MAX_HTML_CHARACTERS
+  return { kind, id, ...(head && { title: head.text }), text: body.text, isCut }
 }

@@ -86,7 +86,7 @@ const story = v.strictObject({
   customers: v.pipe(v.number(), v.description('The number of customers (people) of the account.')),
   ...figures,
   topTags: v.array(group),
-  weeks: v.pipe(v.array(group), v.description('The last weeks with feedback, the latest first.')),
+  weeks: v.pipe(v.array(group), v.description('The weeks up to the latest with feedback, the latest first.')),
   latest: v.array(feedbackItem),
 })
 

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { isDateTime } from '../../contract/date-time.ts'
-import type { FeedbackFilters, ListRequest, ListPlace } from '../../db/reads/lists.ts'
+import type { ListRequest, ListPlace } from '../../db/reads/lists.ts'
 import { isRefusal, type Refusal } from '../http/refusal.ts'
 import { DEFAULT_LIMIT, FEEDBACK_PARAMETERS, LIST_PARAMETERS, readQuery } from './parameters.ts'
 import { findRecord, type ReadContext, type ReadHandler, type Resource, withPermit } from './reads.ts'
@@ -48,8 +48,7 @@ export const readPage = async (
   const after = next === undefined ? undefined : readCursor(next, list)
   if (next !== undefined && after === undefined) return BAD_CURSOR
   return withPermit(context, async () => {
-    const filters = await withCurrentIds(context, wanted.filters)
-    const page = await dependencies.readList({ ...wanted, filters, workspaceId, after })
+    const page = await dependencies.readList({ ...wanted, workspaceId, after })
     return { records: page.records.join(), next: page.next ? JSON.stringify(writeCursor(page.next, list)) : 'null' }
   })
 }
@@ -59,20 +58,6 @@ const BAD_CURSOR: Refusal = {
   problems: [
     { path: 'next', message: 'next must come from an answer for the same list, with the same filters and order' },
   ],
-}
-
-/** The filters with current ids: a merged id stands for the record that absorbed it. */
-export const withCurrentIds = async (
-  { workspaceId, dependencies }: Pick<ReadContext, 'workspaceId' | 'dependencies'>,
-  filters: ListRequest['filters'],
-): Promise<FeedbackFilters> => {
-  const { customerId, accountId } = filters
-  const { currentId } = dependencies
-  return {
-    ...filters,
-    ...(customerId && { customerId: await currentId(workspaceId, { kind: 'customer', id: customerId }) }),
-    ...(accountId && { accountId: await currentId(workspaceId, { kind: 'account', id: accountId }) }),
-  }
 }
 
 const cursorContent = v.strictTuple([

@@ -51,23 +51,43 @@ export const ownId = (description: string) =>
 export const words = (description: string) =>
   v.pipe(
     identifier(description),
-    v.transform((value) => value.split(/\s+/u).filter((word) => word !== '')),
+    // The search ignores format characters. A word of these alone would be in every text.
+    v.transform((value) =>
+      value
+        .replaceAll(/\p{Cf}/gu, '')
+        .split(/\s+/u)
+        .filter((word) => word !== ''),
+    ),
     v.check((value) => value.length >= 1 && value.length <= MOST_WORDS, `1 to ${MOST_WORDS} words`),
   )
 
+const MOST_DIGITS = 400
+const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/
+
+/** A number in any form in which a program writes it, such as 4, 0.30000000000000004 or 1e-7. */
 const decimal = (description: string) =>
   v.pipe(
     v.string(),
     v.description(description),
-    v.check((value) => /^-?\d{1,16}(?:\.\d{1,16})?$/.test(value), 'a decimal number'),
+    v.check(
+      (value) => value.length <= MOST_DIGITS && NUMBER.test(value) && Number.isFinite(Number(value)),
+      'a decimal number',
+    ),
     v.transform(Number),
     v.metadata({ type: 'number' }),
   )
+
+/** In a query, a `+` stands for a space. */
+const LOST_PLUS = /^\S+ \d\d:\d\d$/
 
 const time = (description: string) =>
   v.pipe(
     v.string(),
     v.description(description),
+    v.check(
+      (value) => !LOST_PLUS.test(value) || !isDateTime(value.replace(' ', '+')),
+      'sent with %2B for the + of its offset: in a query, a + stands for a space',
+    ),
     v.check(isDateTime, 'an existing date-time of RFC 3339 with an offset, such as 2026-01-31T09:30:00Z'),
     v.transform(postgresDateTime),
     v.metadata({ format: 'date-time' }),
@@ -116,7 +136,10 @@ export const FEEDBACK_PARAMETERS = {
   ratingMax: decimal('Records with at most this rating.'),
   createdFrom: time('Records whose `createdAt` is at this time or later.'),
   createdTo: time('Records whose `createdAt` is before this time.'),
-  q: words('Words that all occur in the title or the description, in upper or lower case. Parts of words count.'),
+  q: words(
+    'Words that all occur in the title or the description, also as parts of words. The case of letters, forms of one ' +
+      'letter in Unicode, and format characters make no difference.',
+  ),
 } as const
 
 export const CHANGES_PARAMETERS = {

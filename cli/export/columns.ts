@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { RecordKind } from '../../db/reads/records.ts'
-import { parseExactly } from '../../runtime/exact-json.ts'
+import { parseExactly, writtenNumber } from '../../runtime/exact-json.ts'
 
 export type ColumnType = 'text' | 'number' | 'flag' | 'time' | 'json'
 export type Columns = Readonly<Record<string, ColumnType>>
@@ -31,13 +31,28 @@ export const columnsOf = (kind: RecordKind): Columns => {
 const columnType = ({ type, format }: Member): ColumnType => (format === 'date-time' ? 'time' : (TYPES[type] ?? 'json'))
 
 /**
- * The values of a record in the order of its columns: texts unchanged, other values as JSON text,
- * absent values as undefined.
+ * The values of a record in the order of its columns: texts unchanged, numbers without an exponent,
+ * other values as JSON text, absent values as undefined.
  */
 export const valuesOf = (columns: Columns, record: string): (string | undefined)[] => {
   const members = parseExactly(record) as Record<string, unknown>
   return Object.keys(columns).map((name) => {
     const value = members[name]
-    return value === undefined || typeof value === 'string' ? value : JSON.stringify(value)
+    if (value === undefined || typeof value === 'string') return value
+    const number = writtenNumber(value)
+    return number === undefined ? JSON.stringify(value) : withoutExponent(number)
   })
+}
+
+const WITH_EXPONENT = /^(-?)(\d+)(?:\.(\d+))?e([+-]?\d+)$/i
+
+/** The same number in digits: 1000000000000000 for 1e+15. */
+export const withoutExponent = (number: string): string => {
+  const [, sign, whole = '', fraction = '', exponent] = WITH_EXPONENT.exec(number) ?? []
+  if (sign === undefined) return number
+  const digits = whole + fraction
+  const point = whole.length + Number(exponent)
+  if (point <= 0) return `${sign}0.${'0'.repeat(-point)}${digits}`
+  if (point >= digits.length) return `${sign}${digits}${'0'.repeat(point - digits.length)}`
+  return `${sign}${digits.slice(0, point)}.${digits.slice(point)}`
 }

@@ -1,24 +1,32 @@
 import { createWriteStream } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { ParquetWriter } from 'hyparquet-writer'
 import { fileWriter } from 'hyparquet-writer/src/node.js'
-import { OWNER_ONLY } from '../option-values.ts'
-import { readLines } from '../read-lines.ts'
 import { type Columns, type ColumnType, valuesOf } from './columns.ts'
 
 export type Format = 'ndjson' | 'csv' | 'parquet'
 
-/** Converts a draft into the format. */
-type WriteFormat = (from: string, to: string, columns: Columns) => Promise<void>
+/** Writes pages of records into an existing file, whose mode stays. */
+type WriteFormat = (pages: AsyncIterable<readonly string[]>, to: string, columns: Columns) => Promise<void>
+
+const asNdjson: WriteFormat = async (pages, to) => {
+  const lines = async function* (): AsyncGenerator<string> {
+    for await (const records of pages) yield records.map((record) => `${record}\n`).join('')
+  }
+  await pipeline(lines, createWriteStream(to))
+}
+
+/** Without this mark, Excel does not read a file as UTF-8. */
+const BYTE_ORDER_MARK = '\uFEFF'
 
 /** Writes the form of RFC 4180. Every value is in quotes, since values may contain line breaks. */
-const asCsv: WriteFormat = async (from, to, columns) => {
+const asCsv: WriteFormat = async (pages, to, columns) => {
   const rows = async function* (): AsyncGenerator<string> {
-    yield `${Object.keys(columns).join()}\r\n`
-    for await (const line of readLines(from)) yield `${valuesOf(columns, line).map(cell).join()}\r\n`
+    yield `${BYTE_ORDER_MARK}${Object.keys(columns).join()}\r\n`
+    for await (const records of pages)
+      yield records.map((record) => `${valuesOf(columns, record).map(cell).join()}\r\n`).join('')
   }
-  await pipeline(rows, createWriteStream(to, { mode: OWNER_ONLY }))
+  await pipeline(rows, createWriteStream(to))
 }
 
 const cell = (value: string | undefined): string => (value === undefined ? '' : `"${value.replaceAll('"', '""')}"`)
@@ -26,14 +34,12 @@ const cell = (value: string | undefined): string => (value === undefined ? '' : 
 const ROWS_OF_GROUP = 10_000
 const CHARACTERS_OF_GROUP = 16 * 1024 * 1024
 
-const asParquet: WriteFormat = async (from, to, columns) => {
+const asParquet: WriteFormat = async (pages, to, columns) => {
   const types = Object.entries(columns)
   const schema = [
     { name: 'root', num_children: types.length },
     ...types.map(([name, type]) => ({ name, ...PARQUET[type], repetition_type: 'OPTIONAL' as const })),
   ]
-  // `fileWriter` has no option for a mode, and keeps the mode of an existing file.
-  await writeFile(to, '', { mode: OWNER_ONLY })
   const writer = new ParquetWriter({ writer: fileWriter(to), schema })
   let rows: (string | undefined)[][] = []
   let characters = 0
@@ -44,10 +50,12 @@ const asParquet: WriteFormat = async (from, to, columns) => {
     rows = []
     characters = 0
   }
-  for await (const line of readLines(from)) {
-    rows.push(valuesOf(columns, line))
-    characters += line.length
-    if (rows.length === ROWS_OF_GROUP || characters > CHARACTERS_OF_GROUP) await writeGroup()
+  for await (const records of pages) {
+    for (const record of records) {
+      rows.push(valuesOf(columns, record))
+      characters += record.length
+      if (rows.length === ROWS_OF_GROUP || characters > CHARACTERS_OF_GROUP) await writeGroup()
+    }
   }
   await writeGroup()
   await writer.finish()
@@ -84,9 +92,4 @@ const parquetValue = (value: string | undefined, type: ColumnType): string | num
 const microsecondsOf = (time: string): bigint =>
   BigInt(Date.parse(`${time.slice(0, 19)}Z`)) * 1_000n + BigInt(time.slice(20, 26))
 
-/** NDJSON needs no conversion: a draft has one record per line. */
-export const FORMATS: Readonly<Record<Format, WriteFormat | undefined>> = {
-  ndjson: undefined,
-  csv: asCsv,
-  parquet: asParquet,
-}
+export const FORMATS: Readonly<Record<Format, WriteFormat>> = { ndjson: asNdjson, csv: asCsv, parquet: asParquet }

@@ -1,3 +1,4 @@
+import { htmlAsText } from '../../runtime/reduce-html.ts'
 import { columnChart, lineChart, niceTop, type ChartPoint, sparkline } from './charts.ts'
 import { html, type Html, trusted } from './html.ts'
 import type { Account, FeedbackExample, Project, Report, SourceRatings, TrendStep, Topic, Unit } from './report.ts'
@@ -197,7 +198,7 @@ const exampleList = (examples: readonly FeedbackExample[]): Html =>
         ${examples.map(
           ({ description, rating: rated, at, contact, account }) =>
             html`<blockquote>
-              <p dir="auto">${cut(description)}</p>
+              <p dir="auto">${cut(htmlAsText(description))}</p>
               <footer>
                 <bdi>${[contact, account].filter((name) => name !== null).join(', ') || 'Unknown'}</bdi>, ${day(at)},
                 rated ${rating(rated)}

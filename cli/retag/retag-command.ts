@@ -1,7 +1,7 @@
 import process from 'node:process'
 import { TAGGER_VERSION } from '../../contract/jobs.ts'
 import { countRetag } from '../../db/tags/retag.ts'
-import { dateOf, findWorkspace } from '../option-values.ts'
+import { dateOf, endDateOf, findWorkspace } from '../option-values.ts'
 import { startProgressBar } from '../progress-bar.ts'
 import { CommandError, print, runCommand } from '../run-command.ts'
 import { retag } from './retag.ts'
@@ -10,7 +10,8 @@ const USAGE = `usage: npm run retag -- [--workspace NAME] [--source S] [--since 
 
 Makes the workers generate the tags of feedback and conversations again. By default the command leaves out the records
 that this version of the tagger has tagged. --all-versions includes them. Submitted tags never change.
---since and --until bound the time of acceptance. DATE is a day in UTC (2026-01-31) or a date-time.
+--since and --until bound the time of acceptance. DATE is a day in UTC (2026-01-31) or a date-time. The day of --until
+is included.
 Without --workspace, records of all workspaces are tagged. You can stop this command and run it again.`
 
 await runCommand({
@@ -23,7 +24,7 @@ await runCommand({
       workspaceId: name === undefined ? undefined : (await findWorkspace(sql, name)).id,
       source: values['source'],
       since: dateOf('since', values['since']),
-      until: dateOf('until', values['until']),
+      until: endDateOf('until', values['until']),
       olderThanVersion: hasFlag('all-versions') ? undefined : TAGGER_VERSION,
     }
     const { feedback, conversation } = await countRetag(sql, wanted)

@@ -34,9 +34,10 @@ export type Column = {
   /**
    * Where a row exists: `keep` keeps the stored value, and `greatest` and `least` choose one. By
    * default, the new row has the value. In a table that merges, an absent member keeps the stored
-   * value, `members` adds to the stored object, and `newest` compares the numbers at acceptance.
+   * value, `members` adds to the stored object, `newest` compares the numbers at acceptance, and
+   * `listed` keeps the number of the first save.
    */
-  stored?: 'keep' | 'greatest' | 'least' | 'members' | 'newest'
+  stored?: 'keep' | 'greatest' | 'least' | 'members' | 'newest' | 'listed'
   /** Postgres or other code writes the column, and `save` does not. */
   isWrittenElsewhere?: true
 }

@@ -37,6 +37,8 @@ const SHARED_COLUMNS = {
   },
   updated_at: { ...updatedAt, about: 'When the last submission that changed it was accepted.', isAlwaysRead: true },
   first_number: { ...number, stored: 'least' },
+  listed_number: { ...number, ...optional, stored: 'listed' },
+  listed_at: { ...time, ...elsewhere },
   number: { ...number, stored: 'greatest' },
   newest_number: { ...newestNumber, stored: 'newest' },
 } as const satisfies RecordTable['columns']

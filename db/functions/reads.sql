@@ -89,25 +89,81 @@ begin
   return coalesce(absorber, record_id);
 end $$;
 
+-- The filters of a list or a count, with the ids that their customer and account mean now.
+-- customerIds and accountIds: these ids, and absorbed ids whose feedback has still to move
+-- (move.sql). movingIds: such ids of contacts that belong to the account now.
+create or replace function current_filters(ws uuid, filters jsonb) returns jsonb
+  language plpgsql stable
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+as $$
+declare
+  customer uuid := current_id(ws, 'customer', (filters ->> 'customerId')::uuid);
+  account uuid := current_id(ws, 'account', (filters ->> 'accountId')::uuid);
+begin
+  return filters || jsonb_strip_nulls(jsonb_build_object(
+    'customerId', customer,
+    'customerIds', customer || array(
+      select p.old_id from pending_move as p where p.workspace_id = ws and p.kind = 'c' and p.new_id = customer),
+    'accountId', account,
+    'accountIds', account || array(
+      select p.old_id from pending_move as p where p.workspace_id = ws and p.kind = 'a' and p.new_id = account),
+    'movingIds', array(
+      select p.old_id from pending_move as p
+      join contact as c on c.workspace_id = p.workspace_id and c.id = p.new_id
+      where p.workspace_id = ws and p.kind = 'c' and c.account_id = account)));
+end $$;
+
+create or replace function ids_in(filters jsonb, name text) returns uuid[]
+  language sql immutable as $$
+  select coalesce(array_agg(e.id::uuid), '{}') from jsonb_array_elements_text(filters -> name) as e (id)
+$$;
+
+-- The form in which a search compares texts: without format characters (category Cf), in Unicode
+-- NFKC and lower case, with one letter for both Greek sigmas.
+create or replace function search_form(given text) returns text
+  language plpgsql immutable strict parallel safe as $$
+declare
+  -- Any character but those of which no sequence changes in NFKC. `normalize` takes several times as
+  -- long as the rest.
+  unstable constant text := '[^\u0001-\u009F\u00A1-\u00A7\u00A9\u00AB\u00AC\u00AE\u00B0\u00B1\u00B6\u00B7\u00BB\u00BF-\u0131'
+    || '\u0134-\u013E\u0141-\u0148\u014A-\u017E\u0180-\u01C3\u0388-\u03CE\u0400-\u0481\u048A-\u052F\u05D0-\u05EA\u0621-\u064A'
+    || '\u2010\u2012-\u2016\u2018-\u2023\u20AC\u2190-\u21FF\u2600-\u27BF\u3001-\u3029\u3041-\u3096\u30A0-\u30FE\u3400-\u4DBF'
+    || '\u4E00-\u9FFF\uAC00-\uD7A3\uFE0F\U0001F300-\U0001F64F\U0001F680-\U0001F6FF\U0001F900-\U0001F9FF]';
+begin
+  if octet_length(given) = length(given) then return lower(given); end if;
+  if given ~ unstable then
+    given := normalize(regexp_replace(given,
+      '[\u00AD\u0600-\u0605\u061C\u06DD\u070F\u0890\u0891\u08E2\u180E\u200B-\u200F\u202A-\u202E\u2060-\u2064\u2066-\u206F'
+      || '\uFEFF\uFFF9-\uFFFB\U000110BD\U000110CD\U00013430-\U0001343F\U0001BCA0-\U0001BCA3\U0001D173-\U0001D17A'
+      || '\U000E0001\U000E0020-\U000E007F]', '', 'g'), nfkc);
+  end if;
+  return replace(lower(given), 'ς', 'σ');
+end $$;
+
 -- A list in the order of an index, as SQL: newest or oldest first, after a place, up to $6 records.
 -- `scope` narrows the list by an index; `condition` says which records match. Both are SQL over `r`
 -- with parameters of the caller, such as $2 for the filters. The comparison with -infinity lets the
--- query use an index with the condition `created_at is not null`.
+-- query use an index with the condition `created_at is not null`. Contacts and accounts have their
+-- place by `listed_at`, since a merge changes their `created_at`.
 create or replace function list_query(of_table text, scope text, condition text, is_behind boolean, is_oldest_first boolean)
 returns text
   language sql immutable as $$
   select format(
     'select s.*, row_number() over () as place
      from (
-       select r.id, r.created_at, (%2$s) as is_match from %1$I as r
-       where r.workspace_id = $1 and r.created_at > ''-infinity'' and (%3$s) %4$s
-       order by r.created_at %5$s, r.id %5$s limit $6
+       select r.id, r.%6$I as listed_at, (%2$s) as is_match from %1$I as r
+       where r.workspace_id = $1 and r.%6$I > ''-infinity'' and (%3$s) %4$s
+       order by r.%6$I %5$s, r.id %5$s limit $6
      ) as s',
     of_table, condition, scope,
     case when is_behind then
-      format('and (r.created_at, r.id) %s ($3::timestamp at time zone ''utc'', $4)', case when is_oldest_first then '>' else '<' end)
+      format('and (r.%I, r.id) %s ($3::timestamp at time zone ''utc'', $4)', t.of_time,
+        case when is_oldest_first then '>' else '<' end)
     end,
-    case when is_oldest_first then 'asc' else 'desc' end)
+    case when is_oldest_first then 'asc' else 'desc' end,
+    t.of_time)
+  from (select case when of_table in ('contact', 'account') then 'listed_at' else 'created_at' end as of_time) as t
 $$;
 
 -- The next matching ids of a list, at most `most`. The search looks at `most_looked` records at
@@ -123,20 +179,23 @@ create or replace function list_places(
 as $$
 begin
   return query execute format(
-    'select l.id, (l.created_at at time zone ''utc'')::text, l.is_match, l.place = $6
+    'select l.id, (l.listed_at at time zone ''utc'')::text, l.is_match, l.place = $6
      from (%s) as l where l.is_match or l.place = $6 limit $5',
     list_query(of_table, scope, condition, after_id is not null, is_oldest_first))
   using ws, filters, after_at, after_id, most, most_looked;
 end $$;
 
--- The same for feedback of an account. Feedback without an account belongs to the account of its
--- customer. So this merges the list of the account with the list of each customer, all to the same
--- depth. The result ends where the first of these lists reaches this depth. A feedback of the
--- account and of its customer is in two lists; its match comes first. For an account with
--- more customers than a tenth of `most_looked`, this walks through all feedback instead, with
--- `account_condition`.
-create or replace function list_account_places(
-  ws uuid, account_condition text, scope text, condition text, filters jsonb, after_at text, after_id uuid,
+-- The same for feedback of a customer or of an account: `owner` is the condition that it belongs to
+-- this one. The ids are looked up here, in the snapshot of the list. So a merge hides no feedback:
+-- while feedback moves to an absorber, its list also has the feedback under absorbed ids.
+--
+-- Feedback without an account belongs to the account of its customer. So this merges the list of
+-- each id of the account with the list of each customer, all to the same depth. The result ends
+-- where the first of these lists reaches this depth. A feedback of the account and of its customer
+-- is in two lists; its match comes first. For an account with more customers than a tenth of
+-- `most_looked`, this walks through all feedback instead, with the condition `owner`.
+create or replace function list_owned_places(
+  ws uuid, owner text, scope text, condition text, filters jsonb, after_at text, after_id uuid,
   is_oldest_first boolean, most integer, most_looked integer
 ) returns table (id uuid, at text, is_match boolean, is_end boolean)
   language plpgsql stable
@@ -145,32 +204,45 @@ create or replace function list_account_places(
 as $$
 declare
   most_customers integer := most_looked / 10;
-  account uuid := (filters ->> 'accountId')::uuid;
-  customers uuid[] := array(
-    select c.id from contact as c where c.workspace_id = ws and c.account_id = account limit most_customers + 1);
-  lists integer := cardinality(customers) + 1;
+  asked jsonb := current_filters(ws, filters);
+  is_of_customer boolean := asked ? 'customerId';
+  account uuid := (asked ->> 'accountId')::uuid;
+  accounts uuid[] := case when is_of_customer then '{}' else ids_in(asked, 'accountIds') end;
+  customers uuid[] := case when is_of_customer then ids_in(asked, 'customerIds') else ids_in(asked, 'movingIds') || array(
+    select c.id from contact as c where c.workspace_id = ws and c.account_id = account limit most_customers + 1) end;
+  lists integer := cardinality(accounts) + cardinality(customers);
   -- Without a condition, most records match. Then at most 20 pages in all lists are enough, or 3
   -- records in each list.
   depth integer := greatest(case condition when 'true' then least(most, 20 * most / lists) else most_looked / lists end, 3);
 begin
+  if is_of_customer and lists = 1 then
+    return query select p.* from list_places(
+      ws, 'feedback', 'r.contact_id = ($2 ->> ''customerId'')::uuid and ' || scope, condition, asked, after_at, after_id,
+      is_oldest_first, most, most_looked) as p;
+    return;
+  end if;
   if cardinality(customers) > most_customers then
     return query select p.* from list_places(
-      ws, 'feedback', scope, account_condition || ' and ' || condition, filters, after_at, after_id, is_oldest_first, most,
-      most_looked) as p;
+      ws, 'feedback', scope, owner || ' and ' || condition, asked, after_at, after_id, is_oldest_first, most, most_looked) as p;
     return;
   end if;
   return query execute format(
-    'select l.id, (l.created_at at time zone ''utc'')::text, l.is_match, l.place = $6
+    'select l.id, (l.listed_at at time zone ''utc'')::text, l.is_match, l.place = $6
      from (
        select s.*, count(*) filter (where s.place = $6)
-         over (order by s.created_at %3$s, s.id %3$s, s.is_match desc rows unbounded preceding) as ends
-       from (%1$s union all select s.* from unnest($8) as c (id) cross join lateral (%2$s) as s) as s
+         over (order by s.listed_at %3$s, s.id %3$s, s.is_match desc rows unbounded preceding) as ends
+       from (
+         select s.* from unnest($7) as a (id) cross join lateral (%1$s) as s
+         union all select s.* from unnest($8) as c (id) cross join lateral (%2$s) as s
+       ) as s
      ) as l
      where (l.ends = 0 and l.is_match) or (l.ends = 1 and l.place = $6)
-     order by l.created_at %3$s, l.id %3$s, l.is_match desc limit $5',
-    list_query('feedback', 'r.account_id = $7 and ' || scope, condition, after_id is not null, is_oldest_first),
+     order by l.listed_at %3$s, l.id %3$s, l.is_match desc limit $5',
+    list_query('feedback', 'r.account_id = a.id and ' || scope, condition, after_id is not null, is_oldest_first),
     list_query(
-      'feedback', 'r.contact_id = c.id and ' || scope, 'r.account_id is null and ' || condition, after_id is not null, is_oldest_first),
+      'feedback', 'r.contact_id = c.id and ' || scope,
+      case when is_of_customer then condition else 'r.account_id is null and ' || condition end, after_id is not null,
+      is_oldest_first),
     case when is_oldest_first then 'asc' else 'desc' end)
-  using ws, filters, after_at, after_id, most, depth, account, customers;
+  using ws, asked, after_at, after_id, most, depth, accounts, customers;
 end $$;

@@ -12,8 +12,8 @@ declare
 begin
   with saved as (
   insert into account as t (
-    workspace_id, id, domain, name, contract_value, source_created_at, source_updated_at, properties, first_number, number,
-    newest_number, change_position)
+    workspace_id, id, domain, name, contract_value, source_created_at, source_updated_at, properties, first_number, listed_number,
+    number, newest_number, change_position)
   select
     g.workspace_id, r.id, case when x.given ? 'domain' then r.domain else h.domain end,
     case when x.given ? 'name' then r.name else h.name end,
@@ -21,13 +21,15 @@ begin
     case when x.given ? 'source_created_at' then r.source_created_at else h.source_created_at end,
     case when x.given ? 'source_updated_at' then r.source_updated_at else h.source_updated_at end,
     case when r.has_all_properties then r.properties else coalesce(h.properties || r.properties, h.properties, r.properties, '{}') end,
-    least(h.first_number, r.first_number), greatest(h.number, r.number),
-    newest_number(h.number, h.newest_number, r.number, r.newest_number), g.saved_position + r.change_position
+    least(h.first_number, r.first_number),
+    nullif(coalesce(h.listed_number, h.first_number, r.listed_number), least(h.first_number, r.first_number)),
+    greatest(h.number, r.number), newest_number(h.number, h.newest_number, r.number, r.newest_number),
+    g.saved_position + r.change_position
   from jsonb_array_elements(rows) as x (given)
   cross join lateral jsonb_to_record(x.given) as r (
     workspace_id uuid, id uuid, domain text, name text, contract_value numeric, source_created_at timestamptz,
-    source_updated_at timestamptz, properties jsonb, first_number bigint, number bigint, newest_number bigint,
-    change_position bigint, has_all_properties boolean)
+    source_updated_at timestamptz, properties jsonb, first_number bigint, listed_number bigint, number bigint,
+    newest_number bigint, change_position bigint, has_all_properties boolean)
   join workspace_progress as g on g.workspace_id = r.workspace_id
   left join lateral (
     select * from account as c
@@ -37,8 +39,8 @@ begin
   on conflict (workspace_id, id) do update set
     domain = excluded.domain, name = excluded.name, contract_value = excluded.contract_value,
     source_created_at = excluded.source_created_at, source_updated_at = excluded.source_updated_at,
-    properties = excluded.properties, first_number = excluded.first_number, number = excluded.number,
-    newest_number = excluded.newest_number, change_position = excluded.change_position
+    properties = excluded.properties, first_number = excluded.first_number, listed_number = excluded.listed_number,
+    number = excluded.number, newest_number = excluded.newest_number, change_position = excluded.change_position
   returning t.id, has_too_many_keys(t.properties) as is_over
   )
   select array_agg(id) filter (where is_over) into over from saved;
@@ -54,7 +56,7 @@ begin
   with saved as (
   insert into contact as t (
     workspace_id, id, email, account_id, name, contract_value, source_created_at, source_updated_at, properties, first_number,
-    number, newest_number, change_position)
+    listed_number, number, newest_number, change_position)
   select
     g.workspace_id, r.id, case when x.given ? 'email' then r.email else h.email end,
     case when x.given ? 'account_id' then r.account_id else h.account_id end,
@@ -63,13 +65,15 @@ begin
     case when x.given ? 'source_created_at' then r.source_created_at else h.source_created_at end,
     case when x.given ? 'source_updated_at' then r.source_updated_at else h.source_updated_at end,
     case when r.has_all_properties then r.properties else coalesce(h.properties || r.properties, h.properties, r.properties, '{}') end,
-    least(h.first_number, r.first_number), greatest(h.number, r.number),
-    newest_number(h.number, h.newest_number, r.number, r.newest_number), g.saved_position + r.change_position
+    least(h.first_number, r.first_number),
+    nullif(coalesce(h.listed_number, h.first_number, r.listed_number), least(h.first_number, r.first_number)),
+    greatest(h.number, r.number), newest_number(h.number, h.newest_number, r.number, r.newest_number),
+    g.saved_position + r.change_position
   from jsonb_array_elements(rows) as x (given)
   cross join lateral jsonb_to_record(x.given) as r (
     workspace_id uuid, id uuid, email text, account_id uuid, name text, contract_value numeric, source_created_at timestamptz,
-    source_updated_at timestamptz, properties jsonb, first_number bigint, number bigint, newest_number bigint,
-    change_position bigint, has_all_properties boolean)
+    source_updated_at timestamptz, properties jsonb, first_number bigint, listed_number bigint, number bigint,
+    newest_number bigint, change_position bigint, has_all_properties boolean)
   join workspace_progress as g on g.workspace_id = r.workspace_id
   left join lateral (
     select * from contact as c
@@ -79,8 +83,8 @@ begin
   on conflict (workspace_id, id) do update set
     email = excluded.email, account_id = excluded.account_id, name = excluded.name, contract_value = excluded.contract_value,
     source_created_at = excluded.source_created_at, source_updated_at = excluded.source_updated_at,
-    properties = excluded.properties, first_number = excluded.first_number, number = excluded.number,
-    newest_number = excluded.newest_number, change_position = excluded.change_position
+    properties = excluded.properties, first_number = excluded.first_number, listed_number = excluded.listed_number,
+    number = excluded.number, newest_number = excluded.newest_number, change_position = excluded.change_position
   returning t.id, has_too_many_keys(t.properties) as is_over
   )
   select array_agg(id) filter (where is_over) into over from saved;

@@ -23,8 +23,13 @@ create table contact (
   properties jsonb not null default '{}',
   created_at timestamptz generated always as (acceptance_time(first_number)) stored,
   updated_at timestamptz generated always as (acceptance_time(number)) stored,
-  -- The first submission about the contact, and the last one that changed it.
+  -- The place in lists, which never changes.
+  listed_at timestamptz generated always as (acceptance_time(coalesce(listed_number, first_number))) stored,
+  -- The first submission about the contact, also about an absorbed one, and the last one that
+  -- changed it.
   first_number bigint not null,
+  -- The first submission about the contact itself. Null if this is first_number.
+  listed_number bigint,
   number bigint not null,
   -- Of the submissions that changed the contact: the greatest number at acceptance. Null if this is
   -- `number`: only a replay is applied under another number than at its acceptance.
@@ -37,7 +42,7 @@ create table contact (
 -- time of the statement.
 alter table contact alter column properties set storage external;
 create index contact_account on contact (workspace_id, account_id) where account_id is not null;
-create index contact_created on contact (workspace_id, created_at, id) where created_at is not null;
+create index contact_listed on contact (workspace_id, listed_at, id) where listed_at is not null;
 create index contact_changed on contact (workspace_id, change_position) where change_position is not null;
 
 create table contact_external_id (
@@ -101,14 +106,17 @@ create table account (
   properties jsonb not null default '{}',
   created_at timestamptz generated always as (acceptance_time(first_number)) stored,
   updated_at timestamptz generated always as (acceptance_time(number)) stored,
+  -- As in `contact`.
+  listed_at timestamptz generated always as (acceptance_time(coalesce(listed_number, first_number))) stored,
   first_number bigint not null,
+  listed_number bigint,
   number bigint not null,
   newest_number bigint,
   change_position bigint not null,
   primary key (workspace_id, id)
 );
 alter table account alter column properties set storage external;
-create index account_created on account (workspace_id, created_at, id) where created_at is not null;
+create index account_listed on account (workspace_id, listed_at, id) where listed_at is not null;
 create index account_changed on account (workspace_id, change_position) where change_position is not null;
 
 create table account_external_id (

@@ -1,5 +1,5 @@
 import type { Sql } from '../connection/postgres.ts'
-import { conditionOf, type FeedbackFilters } from './lists.ts'
+import { conditionOf, currentFilters, type FeedbackFilters } from './lists.ts'
 
 const FEEDBACK = (where: string): string => `feedback as r where ${where}`
 /**
@@ -13,6 +13,11 @@ const FEEDBACK_BY_TAG = (where: string): string => `(
 ) as r`
 const FEEDBACK_AND_CUSTOMER = (where: string): string => `feedback as r left join contact as c
   on c.workspace_id = r.workspace_id and c.id = r.contact_id and r.account_id is null where ${where}`
+
+/** Every week from the first to the last with feedback. A week without feedback counts 0. */
+const EVERY_WEEK = `
+  select key, coalesce(f.feedback, 0) as feedback, coalesce(f.rated, 0) as rated, f.total, f.all_feedback, f.all_rated, f.all_total
+  from (select generate_series(min(key), max(key), interval '1 week') as key from found) as w left join found as f using (key)`
 
 /**
  * The dimensions for counting feedback. `from`: the rows to count, for a condition. `key`: the
@@ -64,16 +69,18 @@ export type FeedbackCounts = Omit<Group, 'key' | 'name'> & { groups: number; top
 
 /**
  * Counts feedback, in total and in groups: weeks with the latest first, all other groups with the
- * largest first. By tag, a feedback counts in the group of each of its tags.
+ * largest first. By tag, a feedback counts in the group of each of its tags. Between the first and
+ * the last week with feedback, a week without has a group as well.
  */
 export const countFeedback = async (
   sql: Sql,
   { workspaceId, by, filters, limit }: GroupRequest,
 ): Promise<FeedbackCounts> => {
   const { first, text, name } = DIMENSIONS[by]
+  const asked = await currentFilters(sql, workspaceId, filters)
   const order = by === 'week' ? 'g.key desc' : 'g.feedback desc, g.key'
   const rows = await sql.unsafe<CountRow[]>(
-    `with g as (
+    `with found as (
       ${groupsOf(
         { by, filters },
         `count(*) as feedback, count(r.rating) as rated, sum(r.rating) as total,
@@ -81,6 +88,7 @@ export const countFeedback = async (
         sum(r.rating) filter (where ${first}) as all_total`,
       )}
     ),
+    g as (${by === 'week' ? EVERY_WEEK : 'select * from found'}),
     whole as (
       select coalesce(sum(all_feedback), 0) as feedback, coalesce(sum(all_rated), 0) as rated, sum(all_total) as total,
         count(*) as groups from g
@@ -89,7 +97,7 @@ export const countFeedback = async (
       w.groups::float8, ${text} as key, ${name} as name, g.feedback::float8, g.rated::float8, ${average('g')} as average
     from whole as w left join (select * from g order by ${order} limit $3) as g on true
     order by ${order}`,
-    [workspaceId, sql.json(filters), limit],
+    [workspaceId, sql.json(asked), limit],
   )
   const { all_feedback, all_rated, all_average, groups } = rows[0]!
   return {
@@ -138,6 +146,7 @@ export const compareSpans = async (
   { workspaceId, by, filters, limit, splitAt }: ComparisonRequest,
 ): Promise<Comparison> => {
   const { first, text, name } = DIMENSIONS[by]
+  const asked = await currentFilters(sql, workspaceId, filters)
   const isBefore = 'r.created_at < $4::timestamptz'
   const rows = await sql.unsafe<(GroupChange & { all_before: number; all_after: number })[]>(
     `with g as (
@@ -158,7 +167,7 @@ export const compareSpans = async (
       select coalesce(sum(all_before), 0)::float8 as all_before, coalesce(sum(all_after), 0)::float8 as all_after from g
     ) as w left join changed as g on true
     order by abs(g.after - g.before) desc, g.key`,
-    [workspaceId, sql.json(filters), limit, splitAt],
+    [workspaceId, sql.json(asked), limit, splitAt],
   )
   const changes = rows.map((row) => ({ key: row.key, name: row.name, before: row.before, after: row.after }))
   return {

@@ -36,14 +36,17 @@ export type ListRequest = {
 /** `records`: JSON texts. `next`: the place where the list goes on, if it does. */
 export type ListPage = { records: string[]; next: ListPlace | undefined }
 
-// Conditions are SQL over `r`. $1 is the workspace and $2 the filters (`list_query` in reads.sql).
+// Conditions are SQL over `r`. $1 is the workspace and $2 the filters (`list_query` in reads.sql),
+// with the members that `current_filters` adds.
+const idsIn = (name: 'customerIds' | 'accountIds' | 'movingIds'): string =>
+  `any (array(select jsonb_array_elements_text($2 -> '${name}')::uuid))`
 
 /** Filters with an index. The first given filter selects the index of the list. */
 const LEADING = {
   conversationId: `r.conversation_id = ($2 ->> 'conversationId')::uuid`,
-  customerId: `r.contact_id = ($2 ->> 'customerId')::uuid`,
-  accountId: `coalesce(r.account_id, (select c.account_id from contact as c where c.workspace_id = $1 and c.id = r.contact_id))
-    = ($2 ->> 'accountId')::uuid`,
+  customerId: `r.contact_id = ${idsIn('customerIds')}`,
+  accountId: `(coalesce(r.account_id, (select c.account_id from contact as c where c.workspace_id = $1 and c.id = r.contact_id))
+    = ${idsIn('accountIds')} or r.account_id is null and r.contact_id = ${idsIn('movingIds')})`,
   projectId: `r.project_id = ($2 ->> 'projectId')::uuid`,
   source: `r.source = $2 ->> 'source'`,
 }
@@ -58,39 +61,63 @@ const CONDITIONS = {
   ratingMax: `r.rating <= ($2 ->> 'ratingMax')::float8`,
   tag: `r.tags @> array(select jsonb_array_elements_text($2 -> 'tag'))`,
   // The patterns are built once, not for each record.
-  q: `lower(concat_ws(' ', r.title, r.description)) like all (array(
-    select '%' || regexp_replace(lower(word), '([\\\\%_])', '\\\\\\1', 'g') || '%' from jsonb_array_elements_text($2 -> 'q') as word))`,
+  q: `search_form(concat_ws(' ', r.title, r.description)) like all (array(
+    select '%' || regexp_replace(search_form(word), '([\\\\%_])', '\\\\\\1', 'g') || '%' from jsonb_array_elements_text($2 -> 'q') as word))`,
 }
 
 /** The condition of an account for statements that find all of its feedback at once. */
 const WHOLE_ACCOUNT = `r.id in (
-  select o.id from feedback as o where o.workspace_id = $1 and o.account_id = ($2 ->> 'accountId')::uuid
+  select o.id from feedback as o where o.workspace_id = $1 and o.account_id = ${idsIn('accountIds')}
+  union all
+  select o.id from feedback as o
+  where o.workspace_id = $1 and o.account_id is null and o.contact_id = ${idsIn('movingIds')}
   union all
   select o.id from contact as c
   join feedback as o on o.workspace_id = c.workspace_id and o.contact_id = c.id and o.account_id is null
   where c.workspace_id = $1 and c.account_id = ($2 ->> 'accountId')::uuid)`
 
-/** All filters as one condition. */
+/** All filters as one condition, for filters of `currentFilters`. */
 export const conditionOf = (filters: FeedbackFilters): string =>
   conjunction([...given({ ...CONDITIONS, accountId: WHOLE_ACCOUNT }, filters), ...given(RANGES, filters)])
 
+/**
+ * The filters with the ids that their customer and account mean now. A count that begins in the
+ * moment of a merge can still miss some of the moved feedback.
+ */
+export const currentFilters = async (
+  sql: Sql,
+  workspaceId: string,
+  filters: FeedbackFilters,
+): Promise<FeedbackFilters> => {
+  if (filters.customerId === undefined && filters.accountId === undefined) return filters
+  const [row] = await sql<[{ filters: FeedbackFilters }]>`
+    select current_filters(${workspaceId}::uuid, ${sql.json(filters)}::jsonb) as filters`
+  return row.filters
+}
+
 /** The most records that one call looks at. Then it returns its matches and the place to go on. */
 const MOST_LOOKED = 20_000
+/** The same for a search, which reads the whole text of each record. */
+const MOST_SEARCHED = 5_000
 
 /**
  * A page of a list, bounded by `limit` and `MOST_BYTES`. It can have fewer records than `limit`, or
  * none, although the list goes on.
  */
-export const readList = async (sql: Sql, request: ListRequest, mostLooked = MOST_LOOKED): Promise<ListPage> => {
+export const readList = async (
+  sql: Sql,
+  request: ListRequest,
+  mostLooked = request.filters.q === undefined ? MOST_LOOKED : MOST_SEARCHED,
+): Promise<ListPage> => {
   const { workspaceId, kind, filters, after, isOldestFirst, limit } = request
   const [leading] = given(LEADING, filters)
-  const isOfAccount = leading === LEADING.accountId
-  const scope = conjunction([...(leading && !isOfAccount ? [leading] : []), ...given(RANGES, filters)])
+  const isOwned = leading === LEADING.customerId || leading === LEADING.accountId
+  const scope = conjunction([...(leading && !isOwned ? [leading] : []), ...given(RANGES, filters)])
   const condition = conjunction(given(CONDITIONS, filters).filter((each) => each !== leading))
   const rest = sql`${scope}::text, ${condition}::text, ${sql.json(filters)}::jsonb, ${after?.at ?? null}::text,
     ${after?.id ?? null}::uuid, ${isOldestFirst}::boolean, ${limit + 1}::int, ${mostLooked}::int`
-  const places = isOfAccount
-    ? sql`list_account_places(${workspaceId}::uuid, ${LEADING.accountId}::text, ${rest})`
+  const places = isOwned
+    ? sql`list_owned_places(${workspaceId}::uuid, ${leading}::text, ${rest})`
     : sql`list_places(${workspaceId}::uuid, ${RECORD_TABLES[kind]}::text, ${rest})`
   const found = await sql<(ListPlace & { is_match: boolean; is_end: boolean })[]>`
     select id, at, is_match, is_end from ${places}`

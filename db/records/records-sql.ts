@@ -132,6 +132,8 @@ const valueOf = (name: string, table: RecordTable): string => {
       return `${stored}(h.${name}, r.${name})`
     case 'newest':
       return 'newest_number(h.number, h.newest_number, r.number, r.newest_number)'
+    case 'listed':
+      return 'nullif(coalesce(h.listed_number, h.first_number, r.listed_number), least(h.first_number, r.first_number))'
     case 'keep':
       return `h.${name}`
     case 'given':

@@ -65,7 +65,12 @@ export const TOP_TAG = `(select tag ${TAGS} ${BY_SIZE} limit 1)`
 export const TOP_ACCOUNT = `(select of_account from f ${BY_SIZE} limit 1)`
 export const TOP_PROJECT = `(select project_id from f ${BY_SIZE} limit 1)`
 export const NEWEST = 'order by created_at desc, id desc limit'
-export const WEEK = `to_char(date_trunc('week', created_at at time zone 'utc'), 'YYYY-MM-DD')`
+const WEEK = `date_trunc('week', created_at at time zone 'utc')`
+/** Figures of every week from the first to the last with such feedback. */
+export const weekly = (figures: string, condition = 'true'): string =>
+  `select to_char(w, 'YYYY-MM-DD'), ${figures}
+  from (select generate_series(min(${WEEK}), max(${WEEK}), interval '1 week') as w from f where ${condition}) as s
+  left join f on ${WEEK} = w and ${condition} group by w order by w desc`
 export const BANK = `(select id from account where name = 'Cedar Bridge Bank')`
 export const CUSTOMER = `(select contact_id from f ${NEWEST} 1)`
 export const words = (...given: string[]): string =>

@@ -17,7 +17,7 @@ import {
   TOP_PROJECT,
   TOP_TAG,
   total,
-  WEEK,
+  weekly,
   words,
 } from './demo-asking.ts'
 
@@ -27,7 +27,7 @@ export const FIGURES: readonly Question[] = [
   ['How content are customers?', total({}, 'rated', 'averageRating'), `select ${RATED} from f`],
   [
     'How much came in February?',
-    total({ createdFrom: '2026-02-01', createdTo: '2026-03-01' }, 'feedback'),
+    total({ createdFrom: '2026-02-01', createdTo: '2026-02-28' }, 'feedback'),
     `select count(*)::int from f where created_at >= '2026-02-01Z' and created_at < '2026-03-01Z'`,
   ],
   [
@@ -87,20 +87,16 @@ export const FIGURES: readonly Question[] = [
     `select tag, count(*)::int ${TAGS} where ${TOP_TAG} = any (tags) ${BY_SIZE} limit 4`,
   ],
 
-  [
-    'How much comes each week?',
-    groups({ by: 'week' }, 'key', 'feedback'),
-    `select ${WEEK}, count(*)::int from f group by 1 order by 1 desc`,
-  ],
+  ['How much comes each week?', groups({ by: 'week' }, 'key', 'feedback'), weekly('count(id)::int')],
   [
     'How does the rating develop?',
     groups({ by: 'week', limit: 12 }, 'key', 'rated', 'averageRating'),
-    `select ${WEEK}, ${RATED} from f group by 1 order by 1 desc limit 12`,
+    `${weekly(RATED)} limit 12`,
   ],
   [
     'In which weeks does the commonest topic come up?',
     async (call) => groups({ by: 'week', tags: [await most(call, 'tag')] }, 'key', 'feedback')(call),
-    `select ${WEEK}, count(*)::int from f where ${TOP_TAG} = any (tags) group by 1 order by 1 desc`,
+    weekly('count(id)::int', `${TOP_TAG} = any (tags)`),
   ],
 
   [

@@ -14,7 +14,7 @@ import {
   TOP_ACCOUNT,
   TOP_PROJECT,
   TOP_TAG,
-  WEEK,
+  weekly,
   words,
 } from './demo-asking.ts'
 
@@ -73,7 +73,7 @@ export const RECORDS: readonly Question[] = [
           tag: await most(call, 'tag'),
           ratingMax: 3,
           createdFrom: '2026-02-01',
-          createdTo: '2026-03-01',
+          createdTo: '2026-02-28',
         }),
       ),
     `select id from f where ${TOP_TAG} = any (tags) and rating <= 3 and created_at >= '2026-02-01Z' and created_at < '2026-03-01Z' ${NEWEST} 10`,
@@ -106,7 +106,7 @@ export const RECORDS: readonly Question[] = [
   [
     'When did it say so?',
     story('Cedar Bridge Bank', ({ weeks }) => pick(weeks, 'key', 'feedback')),
-    `select ${WEEK}, count(*)::int from f where of_account = ${BANK} group by 1 order by 1 desc limit 10`,
+    `${weekly('count(id)::int', `of_account = ${BANK}`)} limit 10`,
   ],
   ['And in which words?', story('Cedar Bridge Bank', ids), `select id from f where of_account = ${BANK} ${NEWEST} 10`],
   [

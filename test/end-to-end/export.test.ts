@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { parse } from 'csv-parse/sync'
@@ -13,6 +13,8 @@ const OWNER_ONLY = 0o600
 const PERMISSIONS = 0o777
 const DESCRIPTIONS = ['a "quoted", word', 'two\r\nlines', 'a\u2028line', '=1+1', 'Größe 🎉', '']
 
+const RATINGS = [null, 4.5, 1e15, 1.25e-7, -2e6]
+
 const json = (text: unknown): unknown => JSON.parse(String(text))
 
 describe('npm run export', () => {
@@ -25,7 +27,7 @@ describe('npm run export', () => {
       body: {
         description,
         tags: ['x', 'y'],
-        rating: at === 1 ? 4.5 : null,
+        rating: RATINGS[at] ?? null,
         source: 'Help',
         sourceId: `${at}`,
         sourceData: { 'a,b': [1.25, null], big: 9007199254740991 },
@@ -37,13 +39,11 @@ describe('npm run export', () => {
   after(() => service?.stop())
 
   const run = (...words: string[]) => outputOf(service, PROGRAM, '--workspace', service.workspace, ...words)
-  const assertNoDrafts = (out: string): void => {
-    for (const left of [`${out}.part`, `${out}.part.json`, `${out}.whole`]) assert.ok(!existsSync(left), left)
-  }
+  const assertNoDraft = (out: string): void => assert.ok(!existsSync(`${out}.part`), out)
   const exported = async (format: string): Promise<string> => {
     const out = join(directory, `feedback.${format}`)
     assert.match(await run('--format', format, '--out', out), new RegExp(`: ${DESCRIPTIONS.length} records`))
-    assertNoDrafts(out)
+    assertNoDraft(out)
     assert.equal(statSync(out).mode & PERMISSIONS, OWNER_ONLY, 'only its owner may read it')
     return out
   }
@@ -64,12 +64,19 @@ describe('npm run export', () => {
   })
 
   it('writes CSV that gives each value back', async () => {
-    const rows = parse<Record<string, string>>(readFileSync(await exported('csv')), { columns: true })
+    const written = readFileSync(await exported('csv'))
+    const rows = parse<Record<string, string>>(written, { columns: true, bom: true })
     const whole = records(await exported('ndjson'))
     assert.deepEqual(
-      rows.map((row) => [row['id'], row['description'], row['rating'], row['createdAt']]),
-      whole.map(({ id, description, rating, createdAt }) => [id, description, rating?.toString() ?? '', createdAt]),
+      rows.map((row) => [row['id'], row['description'], row['createdAt']]),
+      whole.map(({ id, description, createdAt }) => [id, description, createdAt]),
     )
+    const ratings = rows.map((row) => row['rating']!)
+    assert.deepEqual(
+      ratings.map((rating) => (rating === '' ? undefined : Number(rating))),
+      whole.map(({ rating }) => rating),
+    )
+    for (const rating of ['1000000000000000', '0.000000125', '-2000000']) assert.ok(ratings.includes(rating), rating)
     assert.deepEqual(
       rows.map((row) => [json(row['sourceData']), json(row['tags']), row['tagsGenerated']]),
       whole.map(({ sourceData, tags }) => [sourceData, tags, 'false']),
@@ -90,41 +97,23 @@ describe('npm run export', () => {
     )
   })
 
-  it('continues after an interruption', async () => {
-    const whole = readFileSync(await exported('ndjson'), 'utf8')
-    const [first] = whole.split('\n')
-    const out = join(directory, 'resumed.ndjson')
-    const bytes = Buffer.byteLength(`${first}\n`)
-    const { id } = JSON.parse(first!) as { id: string }
-    const progress = { workspaceId: service.workspaceId, kind: 'feedback', after: id, bytes, records: 1 }
-    writeFileSync(`${out}.part`, `${first}\n{"half a li`)
-    writeFileSync(`${out}.part.json`, JSON.stringify(progress))
-    await run('--format', 'ndjson', '--out', out)
-    assert.equal(readFileSync(out, 'utf8'), whole)
+  it('begins CSV with a byte order mark, without which Excel garbles the texts', async () => {
+    assert.deepEqual([...readFileSync(await exported('csv')).subarray(0, 3)], [0xef, 0xbb, 0xbf])
   })
 
-  it('continues after an interruption that came when the draft was already renamed', async () => {
-    const whole = readFileSync(await exported('ndjson'), 'utf8')
-    for (const place of ['', '.whole']) {
-      const out = join(directory, `ended${place}.ndjson`)
-      const { id } = records(join(directory, 'feedback.ndjson')).at(-1)!
-      const [bytes, count] = [Buffer.byteLength(whole), DESCRIPTIONS.length]
-      const progress = { workspaceId: service.workspaceId, kind: 'feedback', after: id, bytes, records: count }
-      writeFileSync(`${out}${place}`, whole)
-      writeFileSync(`${out}.part.json`, JSON.stringify(progress))
-      await run('--format', 'ndjson', '--out', out)
-      assert.equal(readFileSync(out, 'utf8'), whole)
-      assertNoDrafts(out)
-    }
-  })
-
-  it('begins again if the progress file is damaged, as after a loss of power', async () => {
-    const whole = readFileSync(await exported('ndjson'), 'utf8')
-    const out = join(directory, 'damaged.ndjson')
-    writeFileSync(`${out}.part`, 'half a li')
-    writeFileSync(`${out}.part.json`, '')
+  it('begins again after an interruption, so that a purge in between has removed its records', async () => {
+    const email = 'leaving@example.org'
+    await service.submit('/feedbacks', { description: 'Farewell words', contact: { email } })
+    const out = join(directory, 'interrupted.ndjson')
     await run('--format', 'ndjson', '--out', out)
-    assert.equal(readFileSync(out, 'utf8'), whole)
+    // A killed command leaves its draft.
+    renameSync(out, `${out}.part`)
+    assert.ok(readFileSync(`${out}.part`, 'utf8').includes('Farewell words'))
+    await service.settled(await service.post('/contacts/purge', { email }, { token: service.adminToken }))
+    await run('--format', 'ndjson', '--out', out)
+    assert.equal(readFileSync(out, 'utf8'), readFileSync(await exported('ndjson'), 'utf8'))
+    assert.ok(!readFileSync(out, 'utf8').includes('Farewell words'))
+    assertNoDraft(out)
   })
 
   it('writes a file for each kind, and refuses wrong calls', async () => {

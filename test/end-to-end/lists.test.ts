@@ -113,6 +113,127 @@ describe('lists over HTTP', () => {
     }
   })
 
+  it('a search compares letters whatever their case and their form in Unicode', async () => {
+    const own = await ownWorkspace({ sql: service.all, urls: service.urls })
+    const texts: Record<string, string> = {
+      a: 'Die GRÖSSE der Schrift',
+      b: 'МОСКВА ждёт',
+      c: 'École fermée',
+      d: '학점인정'.normalize('NFD'),
+      e: 'cafe\u0301 creme',
+      f: 'Rabatt 100% sofort',
+      g: 'snake_case name',
+      h: 'back\\slash',
+      i: 'soft\u00ADhyphen zero\u200Bwidth e\u200D\u0301te\u0301',
+      j: 'ﬁle upload ①',
+      k: 'Ｆｕｌｌ width',
+      l: 'Ο ΛΌΓΟΣ και ο τρόπος',
+      m: '36 \u212Aelvin \u{E0041}tagged',
+    }
+    await own.submitAll(
+      Object.entries(texts).map(([sourceId, description]) => ({
+        operation: 'create_feedback',
+        body: { description, source: 'letters', sourceId },
+      })),
+    )
+    const found: [q: string, sourceIds: string][] = [
+      ['grösse', 'a'],
+      ['GRÖSSE'.normalize('NFD'), 'a'],
+      ['москва', 'b'],
+      ['ЖДЁТ', 'b'],
+      ['ÉCOLE', 'c'],
+      ['école'.normalize('NFD'), 'c'],
+      ['학점인정', 'd'],
+      ['café', 'e'],
+      ['100%', 'f'],
+      ['%', 'f'],
+      ['e_c', 'g'],
+      ['back\\slash', 'h'],
+      ['softhyphen', 'i'],
+      ['soft\u00ADhyphen', 'i'],
+      ['zerowidth été', 'i'],
+      ['file', 'j'],
+      ['1', 'fj'],
+      ['full', 'k'],
+      ['ｆull', 'k'],
+      ['λόγος', 'l'],
+      ['λόγοσ', 'l'],
+      ['ΤΡΌΠΟΣ', 'l'],
+      ['\uFEFFkelvin', 'm'],
+      ['tagged', 'm'],
+      ['nowhere', ''],
+    ]
+    for (const [q, expected] of found) {
+      const answer = await get(`/feedbacks?${new URLSearchParams({ q })}`, own.readToken)
+      const sourceIds = rowsOf(answer.body.feedbacks).map((each) => each['sourceId']!)
+      assert.equal(sourceIds.toSorted().join(''), expected, JSON.stringify(q))
+    }
+  })
+
+  it('a contact or account keeps its place in a walk when it absorbs another one', async () => {
+    for (const order of ['newest', 'oldest']) {
+      const own = await ownWorkspace({ sql: service.all, urls: service.urls })
+      const listed = async (path: string, next: string | null): Promise<Answer['body']> =>
+        (await get(`/${path}?order=${order}&limit=2${next && `&next=${next}`}`, own.readToken)).body
+      // The absorbed records are the oldest, and their absorbers the newest, or nearly so.
+      await own.submit('/feedbacks', { description: 'x', contact: { email: 'a@example.org' }, account: { name: 'A' } })
+      for (const id of ['1', '2', '3', '4', '5']) {
+        await own.submit('/contacts/identify', { id })
+        await own.submit('/accounts/identify', { id, properties: { $name: id, $domain: `${id}.example` } })
+      }
+      const walks = { customers: [] as string[], accounts: [] as string[] }
+      const merge = {
+        customers: () => own.submit('/contacts/identify', { id: '4', properties: { $email: 'a@example.org' } }),
+        accounts: () => own.submit('/accounts/identify', { id: '4', properties: { $name: 'A', $domain: '4.example' } }),
+      }
+      for (const path of ['customers', 'accounts'] as const) {
+        for (let next: string | null = ''; next !== null;) {
+          const page = await listed(path, next)
+          walks[path].push(...rowsOf(page[path]).map(({ externalIds }) => JSON.stringify(externalIds)))
+          if (next === '') await merge[path]()
+          next = page.next
+        }
+        const identified = walks[path].filter((externalIds) => externalIds !== '[]')
+        const expected = ['1', '2', '3', '4', '5'].map((id) => JSON.stringify([{ source: 'API', id }]))
+        assert.deepEqual(identified, order === 'oldest' ? expected : expected.toReversed(), path)
+      }
+    }
+  })
+
+  it('a walk through the feedback of a contact or account has each one once while another one absorbs it', async () => {
+    const own = await ownWorkspace({ sql: service.all, urls: service.urls })
+    const [email, name] = ['many@example.org', 'Many']
+    const FEEDBACK = 2_500
+    await own.submitAll(
+      Array.from({ length: FEEDBACK }, (_, at) => ({
+        operation: 'create_feedback',
+        body: { description: `${at}`, contact: { email }, account: { name } },
+      })),
+    )
+    await own.submit('/contacts/identify', { id: 'absorber' })
+    const [{ contact, account }] = await service.all<[{ contact: string; account: string }]>`
+      select contact_id as contact, account_id as account from feedback where workspace_id = ${own.workspaceId} limit 1`
+    const merges = {
+      [`customerId=${contact}`]: () =>
+        own.post('/contacts/identify', { id: 'absorber', properties: { $email: email } }),
+      [`accountId=${account}`]: () =>
+        own.post('/accounts/identify', { id: 'absorber', properties: { $name: name, $domain: 'many.example' } }),
+    }
+    for (const [filter, merge] of Object.entries(merges)) {
+      let merging: Promise<Answer> | undefined
+      const found: string[] = []
+      for (let next: string | null = ''; next !== null;) {
+        const { body, text } = await get(`/feedbacks?${filter}&limit=100${next && `&next=${next}`}`, own.readToken)
+        assert.ok(body.feedbacks, text)
+        found.push(...rowsOf(body.feedbacks).map(({ id }) => id!))
+        merging ??= merge()
+        next = body.next
+      }
+      assert.equal(await own.settled(await merging!), 'applied')
+      assert.deepEqual([found.length, new Set(found).size], [FEEDBACK, FEEDBACK], filter)
+    }
+  })
+
   it('while records come and go, a walk through a list repeats no record, and skips no record that stays', async () => {
     const own = await ownWorkspace({ sql: service.all, urls: service.urls })
     const token = own.adminToken

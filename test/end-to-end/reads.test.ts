@@ -125,12 +125,15 @@ describe('reading over HTTP', () => {
       ['order=latest', 'order'],
       ['customerId=ann', 'customerId'],
       ['ratingMin=0x1', 'ratingMin'],
+      ['ratingMin=1e999', 'ratingMin'],
+      ['ratingMin=Infinity', 'ratingMin'],
       ['ratingMax=', 'ratingMax'],
       ['createdFrom=2026-02-30T00:00:00Z', 'createdFrom'],
       ['createdTo=yesterday', 'createdTo'],
       ['source=', 'source'],
       ['q=%20', 'q'],
       ['q=%00', 'q'],
+      ['q=%E2%80%8B', 'q'],
       ['tag=%00', 'tag'],
       [`next=${next}&order=oldest`, 'next'],
       [`next=${next}&tag=x`, 'next'],
@@ -151,10 +154,61 @@ describe('reading over HTTP', () => {
     assert.equal((await get('/changes?limit=501')).status, 400)
   })
 
+  it('a number is one in every form in which a program writes it', async () => {
+    const { id } = (await service.submit('/feedbacks', { description: 'Rated', rating: 0.1 + 0.2, source: 'Sums' }))
+      .body.feedback
+    for (const [filter, isFound] of [
+      ['ratingMin=0.30000000000000004', true],
+      ['ratingMax=0.30000000000000004', true],
+      ['ratingMin=3.0000000000000004e-1', true],
+      ['ratingMin=0.3000000000000001', false],
+      ['ratingMax=1e15', true],
+      ['ratingMax=1e%2B15', true],
+      ['ratingMax=1e-7', false],
+      ['ratingMin=-5e-324', true],
+    ] as const) {
+      const { feedbacks } = await read(`/feedbacks?source=Sums&${filter}`)
+      assert.deepEqual(
+        rowsOf(feedbacks).map((each) => each['id']),
+        isFound ? [id] : [],
+        filter,
+      )
+    }
+  })
+
+  it('a time whose offset lost its + is refused with the remedy', async () => {
+    const { status, text } = await get('/feedbacks?createdFrom=2026-01-01T00:00:00+02:00')
+    assert.equal(status, 400)
+    assert.match(text, /createdFrom must be sent with %2B for the \+ of its offset/)
+    assert.equal((await get('/feedbacks?createdFrom=2026-01-01T00:00:00%2B02:00')).status, 200)
+    assert.match((await get('/feedbacks?createdTo=2026-01-01%2002:00')).text, /an existing date-time/)
+  })
+
   it('a list goes on with the same filters in another order', async () => {
     const filters = ['createdFrom=2000-01-01T00:00:00Z', 'createdTo=2100-01-01T00:00:00Z']
     const { next } = await read(`/feedbacks?limit=1&${filters.join('&')}`)
     assert.equal((await get(`/feedbacks?next=${next}&${filters.toReversed().join('&')}`)).status, 200)
+  })
+
+  it('the tombstone of a merged account names the account that it means now, also after a further merge', async () => {
+    const [name, domain] = ['Chained', 'chained.example']
+    const accountOf = async (account: object): Promise<string> => {
+      const { id } = (await service.submit('/feedbacks', { description: 'Ours', account })).body.feedback
+      const { feedback } = await read(`/feedbacks/${id}`)
+      return String(feedback.accountId)
+    }
+    const tombstoneOf = async (id: string): Promise<string | undefined> => {
+      const { changes } = await read('/changes?limit=500')
+      return rowsOf(changes).find((change) => change['id'] === id)?.['mergedInto']
+    }
+    const named = await accountOf({ name })
+    const ofDomain = await accountOf({ domain })
+    await service.submit('/feedbacks', { description: 'Both', account: { name, domain } })
+    assert.equal(await tombstoneOf(named), ofDomain)
+    await service.submit('/accounts/identify', { id: 'chained', properties: { $name: 'Other', $domain: domain } })
+    const { account } = await read(`/accounts/${named}`)
+    assert.notEqual(account.id, ofDomain)
+    assert.deepEqual([await tombstoneOf(named), await tombstoneOf(ofDomain)], [account.id, account.id])
   })
 
   it('the change feed shows a purge only as tombstones, which name the removed records and nothing else', async () => {

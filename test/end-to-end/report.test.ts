@@ -19,7 +19,7 @@ describe('npm run report', () => {
     const account = { name: 'Acme', contractValue: 5_000 }
     for (let day = 1; day <= 6; day++) {
       await service.submit('/feedbacks', {
-        description: `It drains & heats, no ${day}`,
+        description: `<p>It <b>drains</b> &amp; heats, no ${day}</p>`,
         createdAt: daysAgo(day),
         project: { name: 'Mobile' },
         rating: 1,
@@ -66,6 +66,21 @@ describe('npm run report', () => {
     const ofOther = await report('--workspace', other.workspace)
     assert.ok(!ofOther.includes('battery drain') && !ofOther.includes('Acme'))
     for (const page of [earlier, ofOther]) assert.doesNotMatch(page, /NaN|Infinity|undefined/)
+  })
+
+  it('includes the day of --until, and has a column for each day without feedback', async () => {
+    const day = '2026-01-31'
+    const own = { description: 'Late', rating: 2, tags: ['january'] }
+    await service.submit('/feedbacks', { ...own, createdAt: `${day}T23:59:59.999Z` })
+    await service.submit('/feedbacks', { ...own, createdAt: '2026-02-01T00:00:00Z' })
+    const page = await report('--since', '2026-01-28', '--until', day)
+    assert.match(page, /2026-01-28 to 2026-01-31 \(UTC\)/)
+    const days = [...page.matchAll(/<title>day of (\S+): (\d+) feedback/g)].map(
+      ([, at, feedback]) => `${at} ${feedback}`,
+    )
+    const expected = ['2026-01-28 0', '2026-01-29 0', '2026-01-30 0', '2026-01-31 1']
+    assert.deepEqual([...new Set(days)], expected)
+    assert.ok((await report('--since', day, '--until', day)).includes('january'))
   })
 
   it('names the fault in a wrong call', async () => {

@@ -51,7 +51,11 @@ const rowsIn = (changes: Changes, table: keyof Tables): readonly Row[] => {
   switch (table) {
     case 'contact':
     case 'account':
-      return changes[table].map((row) => ({ properties: {}, ...row }))
+      return changes[table].map((row) => ({
+        properties: {},
+        ...row,
+        listed_number: row.listed_number ?? row.first_number,
+      }))
     case 'feedback':
       return changes.feedback.map((row) => ({
         ...row,

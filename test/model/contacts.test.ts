@@ -39,6 +39,7 @@ describe('a contact known by its email', () => {
         source_updated_at: null,
         properties: { plan: 'b', seats: 1 },
         created_number: 1,
+        listed_number: 2,
         updated_number: 2,
       },
     ])

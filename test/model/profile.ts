@@ -22,8 +22,10 @@ export type Profile = {
   readonly id: string
   readonly columns: Map<string, JsonValue>
   properties: Map<string, JsonValue>
-  /** The number of the first submission that named the profile. */
+  /** The number of the first submission that named the profile, or one that it has absorbed. */
   firstNumber: number
+  /** The number of the first submission that named the profile itself. */
+  readonly listedNumber: number
   /** The number of the last submission that changed the profile. */
   number: number
   /** Of all submissions that changed it, the greatest number at acceptance. */
@@ -44,6 +46,7 @@ export const openProfile = (id: string, { number, originalNumber = number }: Mom
   columns: new Map(),
   properties: new Map(),
   firstNumber: number,
+  listedNumber: number,
   number,
   newestNumber: originalNumber,
   account: null,

@@ -58,6 +58,7 @@ const described = (profile: Profile) => ({
   // Defines each member, also `__proto__`.
   properties: Object.fromEntries(profile.properties),
   created_number: profile.firstNumber,
+  listed_number: profile.listedNumber,
   updated_number: profile.number,
 })
 

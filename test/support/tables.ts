@@ -7,7 +7,12 @@ type TableName = keyof Tables
 const MICROSECONDS = `extract(epoch from %) * 1000000`
 const number = (column: string, name: string): string => `(${MICROSECONDS.replace('%', column)})::bigint as ${name}`
 const ABOUT = ['name', 'contract_value', 'source_created_at', 'source_updated_at', 'properties']
-const DESCRIBED = [...ABOUT, number('created_at', 'created_number'), number('updated_at', 'updated_number')].join(', ')
+const NUMBERS = [
+  number('created_at', 'created_number'),
+  number('listed_at', 'listed_number'),
+  number('updated_at', 'updated_number'),
+]
+const DESCRIBED = [...ABOUT, ...NUMBERS].join(', ')
 
 /** The columns that tests compare. `test/db/columns.test.ts` names those left out. */
 export const COMPARED_COLUMNS: Readonly<Record<TableName, string>> = {

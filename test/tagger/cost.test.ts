@@ -3,7 +3,7 @@ import process from 'node:process'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { analyse } from '../../tagger/generate-tags.ts'
-import { MAX_HTML_CHARACTERS } from '../../tagger/reduce-html.ts'
+import { MAX_HTML_CHARACTERS } from '../../runtime/reduce-html.ts'
 import { seeded } from '../support/property-seed.ts'
 
 /**

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import terms from '../../tagger/data/terms-with-digits.json' with { type: 'json' }
 import { generateTags } from '../../tagger/generate-tags.ts'
-import { MAX_HTML_CHARACTERS } from '../../tagger/reduce-html.ts'
+import { MAX_HTML_CHARACTERS } from '../../runtime/reduce-html.ts'
 import { seeded } from '../support/property-seed.ts'
 
 /** Several ways to say the same, with one tag. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cutHtml, MAX_HTML_CHARACTERS, reduceHtml } from '../../tagger/reduce-html.ts'
+import { cutHtml, htmlAsText, MAX_HTML_CHARACTERS, reduceHtml } from '../../runtime/reduce-html.ts'
 
 const lines = (text: string) =>
   reduceHtml(text)
@@ -45,3 +45,18 @@ test('a long plain text with a heart keeps its words up to the cut', () => {
   const text = 'We <3 it. ' + 'The export fails. '.repeat(3_000)
   assert.equal(cutHtml(text), text.slice(0, MAX_HTML_CHARACTERS))
 })
+
+const read: Record<string, string> = {
+  '<p>The export &amp; import <b>fails</b>.</p><p>Since\n May&nbsp;3</p>': 'The export & import fails.\nSince May 3',
+  '<DIV style="x">Caf&eacute;<BR/>closed</DIV><!-- seen 3 times -->': 'Café\nclosed',
+  '<html><head><title>Mail</title><style>p{}</style></head><body><o:p>Hello</o:p></body></html>': 'Hello',
+  'Q&amp;A is &lt;empty&gt;': 'Q&A is <empty>',
+  'A List<String> of <Ann@example.org>\n\n if x<y & z>y': 'A List<String> of <Ann@example.org>\n\n if x<y & z>y',
+  'https://example.org/?id=1&region=eu&copy=2 &lt': 'https://example.org/?id=1&region=eu&copy=2 &lt',
+  'the <script> tag and <!-- stay, <b>bold</b> is markup': 'the <script> tag and <!-- stay, bold is markup',
+  '<img src="x.png">': '<img src="x.png">',
+  'We <3 it': 'We <3 it',
+}
+for (const [html, text] of Object.entries(read)) {
+  test(`a person reads ${JSON.stringify(html)} as ${JSON.stringify(text)}`, () => assert.equal(htmlAsText(html), text))
+}
