@@ -101,7 +101,10 @@ const runTagging = async (dependencies: Dependencies, job: DeliveredJob): Promis
  * Delivers to the webhook of a job. Returns how many changes it delivered, or the outcome of a
  * test. Without a free place, it delivers none, and maintenance adds a job again.
  */
-const deliverChanges = (dependencies: Dependencies & { places: Places }, job: DeliveredJob): Promise<number | string> => {
+const deliverChanges = (
+  dependencies: Dependencies & { places: Places },
+  job: DeliveredJob,
+): Promise<number | string> => {
   const { workspaceId, webhookId, isTest } = dataOf(job, webhookJob)
   const named = { workspaceId, id: webhookId }
   const work = async (): Promise<number | string> =>

@@ -93,9 +93,11 @@ describe('webhooks', () => {
 
   it('pass a record that the receiver refuses, and show it until it is delivered', async () => {
     let status = 413
-    const { received, url, stop } = await createReceiver(({ data }) => ({ status: data.id === large ? status : 204 }))
+    const { received, url, stop } = await createReceiver((message) => ({
+      status: JSON.stringify(message).includes('too large') ? status : 204,
+    }))
     const { id } = await create(url)
-    const large = await say('large')
+    const large = await say('too large')
     const other = await say('other')
     await until('the other record is delivered', async () => received.some(({ message }) => message.data.id === other))
     await until('the list shows the record', async () =>

@@ -132,7 +132,10 @@ const sendInTurn = async (
   let [next, confirmed, failed] = [0, 0, 0]
   let mustPause = false
   const isOver = (): boolean =>
-    dependencies.stop.aborted || mustPause || performance.now() > until || (confirmed === 0 && failed >= FAILURES_TO_STOP)
+    dependencies.stop.aborted ||
+    mustPause ||
+    performance.now() > until ||
+    (confirmed === 0 && failed >= FAILURES_TO_STOP)
   const sendNextOnes = async (): Promise<void> => {
     while (next < deliveries.length && !isOver()) {
       const at = next++

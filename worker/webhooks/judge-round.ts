@@ -27,12 +27,15 @@ export const judgeRound = (
 ): DeliveryRound => {
   const sent = outcomes.map((outcome, at) => ({ outcome, delivery: deliveries[at]! }))
   const failed = sent.flatMap(({ outcome, delivery }) =>
-    typeof outcome === 'string' || outcome.kind === 'stopped' ? [] : [{ ...outcome, isNew: delivery.change !== undefined }],
+    typeof outcome === 'string' || outcome.kind === 'stopped'
+      ? []
+      : [{ ...outcome, isNew: delivery.change !== undefined }],
   )
   const confirmed = outcomes.filter((outcome) => outcome === 'confirmed').length
   const isGone = failed.some(({ kind }) => kind === 'gone')
   const receiver = confirmed > 0 && !isGone ? 'well' : isReceiverFailing(failed) ? 'failing' : 'unknown'
-  const isOver = receiver === 'failing' && isTooLong(webhook.failingSince) && webhook.attempts >= LEAST_ATTEMPTS_TO_GIVE_UP
+  const isOver =
+    receiver === 'failing' && isTooLong(webhook.failingSince) && webhook.attempts >= LEAST_ATTEMPTS_TO_GIVE_UP
   const fault = (failed.find(({ kind }) => kind === 'gone') ?? failed[0])?.fault
   const askedMs = Math.min(GIVE_UP_AFTER_MS, Math.max(0, ...failed.map((failure) => failure.askedMs)))
   const pauseMs = Math.max(askedMs, receiver === 'failing' ? pauseAfter(webhook.attempts) : 0)
@@ -52,7 +55,8 @@ export const judgeRound = (
  * or the refusal of a message, says nothing about other changes.
  */
 const isReceiverFailing = (failed: readonly (DeliveryFailure & { isNew: boolean })[]): boolean =>
-  failed.length >= FAILURES_TO_STOP || failed.some(({ kind, isNew }) => kind === 'gone' || (isNew && kind === 'passing'))
+  failed.length >= FAILURES_TO_STOP ||
+  failed.some(({ kind, isNew }) => kind === 'gone' || (isNew && kind === 'passing'))
 
 /** The place after the first new changes of the page. */
 const placeAfter = ({ place }: Webhook, { changes, next, passSince }: FeedPage, sent: number): FeedPlace => {

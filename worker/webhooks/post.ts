@@ -68,13 +68,22 @@ const connectToFirst = async (url: URL, addresses: readonly LookupAddress[], ove
   throw fault
 }
 
-const open = (url: URL, address: string, { over, withinMs }: { over: AbortSignal; withinMs: number }): Promise<Socket> =>
+const open = (
+  url: URL,
+  address: string,
+  { over, withinMs }: { over: AbortSignal; withinMs: number },
+): Promise<Socket> =>
   new Promise((resolve, reject) => {
     const isSecure = url.protocol === 'https:'
     const port = Number(url.port) || (isSecure ? 443 : 80)
     const servername = withoutBrackets(url.hostname)
     const socket = isSecure
-      ? connectSecurely({ host: address, port, ...(isIP(servername) === 0 && { servername }), ALPNProtocols: ['http/1.1'] })
+      ? connectSecurely({
+          host: address,
+          port,
+          ...(isIP(servername) === 0 && { servername }),
+          ALPNProtocols: ['http/1.1'],
+        })
       : connect({ host: address, port })
     const fail = (error: Error): void => {
       settle()

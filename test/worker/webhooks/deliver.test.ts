@@ -57,7 +57,7 @@ const prepare = async (categories: number, answer: (message: Omit<Sent, 'status'
     reach,
     deliver: () => deliver({ sql, hashKey, allowedHosts: ['127.0.0.1'], stop: signal }, { workspaceId, id }),
     status: async () => (await listWebhooks(sql)).find((webhook) => webhook.id === id)!,
-    undelivered: () => listUndelivered(sql, { workspaceId, id }, 1_000),
+    undelivered: async () => [...(await listUndelivered(sql, { workspaceId, id }, 1_000))],
     resume: () => setWebhookState(sql, id, { state: 'active' }),
   }
 }
@@ -167,7 +167,9 @@ describe('a webhook', () => {
 
   it('does not get an undelivered change after the removal of its record', async () => {
     let failing = ''
-    const feed = await prepare(3, ({ id, type }) => ({ status: id === failing && type.endsWith('changed') ? 422 : 204 }))
+    const feed = await prepare(3, ({ id, type }) => ({
+      status: id === failing && type.endsWith('changed') ? 422 : 204,
+    }))
     failing = feed.ids[1]!
     await feed.deliver()
     await sql`delete from feedback_category where id = ${failing}`
