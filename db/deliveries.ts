@@ -70,6 +70,6 @@ export const noteDeliveries = async (
   { workspaceId, id, place }: Pick<Webhook, 'workspaceId' | 'id' | 'place'>,
   { place: to, attempted, ...round }: DeliveryRound,
 ): Promise<void> => {
-  const json = sql.json({ ...round, ...to, sent: attempted } as never)
+  const json = sql.json({ ...round, ...to, sent: attempted })
   await sql`select note_deliveries(${workspaceId}::uuid, ${id}::uuid, ${place.position}::bigint, ${json}::jsonb)`
 }

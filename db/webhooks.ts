@@ -70,7 +70,7 @@ export const listWebhooks = (sql: Sql): Promise<WebhookStatus[]> =>
 /** An undelivered change for operators. `isGivenUp`: the workers do not try it again. */
 type UndeliveredStatus = NamedRecord & { failingSince: Date; isGivenUp: boolean; fault: string }
 
-/** The first undelivered changes of a webhook, those that the workers have given up before others. */
+/** The first undelivered changes of a webhook. Changes that the workers have given up come first. */
 export const listUndelivered = (
   sql: Sql,
   { workspaceId, id }: WebhookKey,
@@ -97,7 +97,7 @@ export const WEBHOOKS_AT_ONCE = 4
 
 /**
  * Active webhooks with changes to deliver, or to deliver again, whose pause is over: at most
- * `WEBHOOKS_AT_ONCE` of a workspace, those that have waited longest.
+ * `WEBHOOKS_AT_ONCE` of a workspace, the longest waiting first.
  */
 export const listDueWebhooks = (sql: Sql): Promise<{ workspaceId: string; webhookId: string }[]> =>
   sql<{ workspaceId: string; webhookId: string }[]>`

@@ -48,7 +48,7 @@ export const deliverTest = async (
 }
 
 /**
- * Delivers the next changes, and those that are due again. Returns how many are confirmed; undefined
+ * Delivers the next changes, and the undelivered changes that are due. Returns how many are confirmed; undefined
  * if there is none to deliver.
  */
 const deliverNext = async (

@@ -51,7 +51,7 @@ export const judgeRound = (
 }
 
 /**
- * True if the receiver seems to fail whatever it gets. A repeated failure of an undelivered change,
+ * True if the receiver seems to fail for every message. A repeated failure of an undelivered change,
  * or the refusal of a message, says nothing about other changes.
  */
 const isReceiverFailing = (failed: readonly (DeliveryFailure & { isNew: boolean })[]): boolean =>

@@ -16,7 +16,7 @@ const readAll = (text: string, size = text.length) => {
 }
 
 describe('the head of an answer', () => {
-  it('is read whatever its pieces, behind informational heads, and with lines that end without CR', () => {
+  it('is read in pieces of any size, behind informational heads, and with lines that end without CR', () => {
     for (const size of [1, 7, 10_000]) {
       assert.deepEqual(readAll('HTTP/1.1 204 No Content\r\n\r\n', size), { status: 204, retryAfter: undefined })
       assert.deepEqual(readAll(`${HINTS}${HINTS}HTTP/1.0 503\r\nRETRY-AFTER:  7 \r\nX: 1\r\n\r\nbody`, size), {

@@ -3,7 +3,7 @@ import { it } from 'node:test'
 import { WEBHOOKS_AT_ONCE } from '../../../db/webhooks.ts'
 import { createPlaces } from '../../../worker/webhooks/places.ts'
 
-it('a workspace gets a few places for deliveries, whatever other workspaces have', async () => {
+it('a workspace gets a few places for deliveries, and leaves the others', async () => {
   const { inPlace } = createPlaces()
   let [began, end] = [0, (): void => {}]
   const ended = new Promise<void>((resolve) => (end = resolve))
