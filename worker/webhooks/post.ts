@@ -127,7 +127,7 @@ const exchange = (socket: Socket, request: Buffer, over: AbortSignal): Promise<A
         const head = reader.read(bytes)
         if (head !== undefined) resolve(head)
       } catch (error) {
-        reject(error)
+        reject(error instanceof Error ? error : new Error(String(error)))
         socket.destroy()
       }
     })
