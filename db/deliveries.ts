@@ -3,10 +3,14 @@ import { type Change, type FeedPlace, readChanges } from './reads/changes.ts'
 import type { NamedRecord } from './reads/records.ts'
 import type { Webhook, WebhookState } from './webhooks.ts'
 
-/** A change that a webhook has not confirmed, and that its position has passed. */
+/**
+ * A change that a webhook has not confirmed, and that its position has passed. `isLarge`: its record
+ * takes much memory.
+ */
 export type UndeliveredChange = NamedRecord & {
   position: number
   isTombstone: boolean
+  isLarge: boolean
   attempts: number
   failingSince: Date
 }
@@ -23,7 +27,7 @@ export const listRetries = async (
   { workspaceId, id }: Pick<Webhook, 'workspaceId' | 'id'>,
 ): Promise<{ due: UndeliveredChange[]; hasRoom: boolean }> => {
   const rows = await sql<(UndeliveredChange & { isDue: boolean })[]>`
-    select kind, record_id as id, position::float8 as position, is_tombstone as "isTombstone", attempts,
+    select kind, record_id as id, position::float8 as position, is_tombstone as "isTombstone", is_large as "isLarge", attempts,
       failing_since as "failingSince", next_attempt_at <= now() as "isDue"
     from undelivered_change
     where workspace_id = ${workspaceId} and webhook_id = ${id} and next_attempt_at is not null

@@ -37,7 +37,7 @@ begin
   if not found then return; end if;
   for sent in
     select s.* from jsonb_to_recordset(round -> 'sent') as s (
-      kind text, id uuid, "position" bigint, "isTombstone" boolean, attempts int, fault text, "pauseMs" float8)
+      kind text, id uuid, "position" bigint, "isTombstone" boolean, "isLarge" boolean, attempts int, fault text, "pauseMs" float8)
   loop
     if sent.fault is null then
       delete from undelivered_change as u
@@ -46,11 +46,13 @@ begin
     else
       next_at := noted_at + sent."pauseMs" * interval '1 millisecond';
       insert into undelivered_change as u (
-        workspace_id, webhook_id, kind, record_id, position, is_tombstone, attempts, failing_since, next_attempt_at, fault)
+        workspace_id, webhook_id, kind, record_id, position, is_tombstone, is_large, attempts, failing_since,
+        next_attempt_at, fault)
       values (
-        ws, hook, sent.kind, sent.id, sent.position, sent."isTombstone", sent.attempts, noted_at, next_at, sent.fault)
+        ws, hook, sent.kind, sent.id, sent.position, sent."isTombstone", sent."isLarge", sent.attempts, noted_at,
+        next_at, sent.fault)
       on conflict (workspace_id, webhook_id, kind, record_id) do update set position = excluded.position,
-        is_tombstone = excluded.is_tombstone, attempts = excluded.attempts, next_attempt_at = excluded.next_attempt_at,
+        is_tombstone = excluded.is_tombstone, is_large = excluded.is_large, attempts = excluded.attempts, next_attempt_at = excluded.next_attempt_at,
         fault = excluded.fault,
         failing_since = case when u.position = excluded.position then u.failing_since else excluded.failing_since end
       where u.position <= excluded.position;

@@ -31,6 +31,7 @@ create table undelivered_change (
   record_id uuid not null,
   position bigint not null,
   is_tombstone boolean not null,
+  is_large boolean not null,
   attempts integer not null,
   failing_since timestamptz not null,
   next_attempt_at timestamptz,

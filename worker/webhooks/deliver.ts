@@ -100,13 +100,17 @@ const nameOf = ({ kind, id }: Pick<Change, 'kind' | 'id'>): string => `${kind} $
 
 const newDelivery = (change: Change): Delivery => {
   const { kind, id, position, record } = change
-  return { kind, id, position, isTombstone: record === undefined, attempts: 0, change }
+  const isLarge = record !== undefined && record.length > MOST_BYTES
+  return { kind, id, position, isTombstone: record === undefined, isLarge, attempts: 0, change }
 }
 
-/** A new change of a record replaces an undelivered one. */
+/** A new change of a record replaces an undelivered one. Large ones wait for each other. */
 const retriesOf = (due: readonly UndeliveredChange[], changes: readonly Change[]): Delivery[] => {
   const replaced = new Set(changes.map(nameOf))
-  return due.filter((change) => !replaced.has(nameOf(change))).slice(0, CHANGES_AT_ONCE)
+  const firstLarge = due.find(({ isLarge }) => isLarge)
+  return due
+    .filter((change) => !replaced.has(nameOf(change)) && (!change.isLarge || change === firstLarge))
+    .slice(0, CHANGES_AT_ONCE)
 }
 
 /**
@@ -156,9 +160,13 @@ const sendInTurn = async (
 const sendOne = async (
   dependencies: DeliveryDependencies,
   webhook: Webhook,
-  { change, position }: Delivery,
+  { change, position, isLarge }: Delivery,
 ): Promise<SendOutcome> => {
-  const read = change ?? (await readChangeAt(dependencies.sql, webhook.workspaceId, position))
-  if (read === undefined) return 'replaced'
-  return (await send(dependencies, webhook, messageOf(webhook, read))) ?? 'confirmed'
+  const { sql, places } = dependencies
+  const sendRead = async (): Promise<SendOutcome> => {
+    const read = change ?? (await readChangeAt(sql, webhook.workspaceId, position))
+    if (read === undefined) return 'replaced'
+    return (await send(dependencies, webhook, messageOf(webhook, read))) ?? 'confirmed'
+  }
+  return isLarge ? places.alone(webhook.workspaceId, sendRead) : sendRead()
 }

@@ -66,10 +66,10 @@ const placeAfter = ({ place }: Webhook, { changes, next, passSince }: FeedPage, 
 
 const attemptedChange = (
   outcome: SendOutcome,
-  { kind, id, position, isTombstone, attempts, failingSince }: Delivery,
+  { kind, id, position, isTombstone, isLarge, attempts, failingSince }: Delivery,
   askedMs: number,
 ): AttemptedChange => {
-  const change = { kind, id, position, isTombstone }
+  const change = { kind, id, position, isTombstone, isLarge }
   if (typeof outcome === 'string') return { ...change, attempts }
   if (outcome.kind === 'stopped') return { ...change, attempts, fault: outcome.fault, pauseMs: 0 }
   const isGivenUp = outcome.kind === 'final' || isTooLong(failingSince)

@@ -8,6 +8,7 @@ import { MICROSECONDS_PER_MS } from '../../queue/keys.ts'
 import { codeOf, describeFault } from '../../runtime/fault.ts'
 import { NOT_PUBLIC_ADDRESS } from '../../runtime/public-address.ts'
 import { retryAfterMs } from '../../runtime/retry-after.ts'
+import type { Places } from './places.ts'
 import { post } from './post.ts'
 
 export type DeliveryDependencies = {
@@ -15,6 +16,7 @@ export type DeliveryDependencies = {
   hashKey: HashKey
   /** Hosts that may have addresses outside the public internet. */
   allowedHosts: readonly string[]
+  places: Places
   stop: AbortSignal
 }
 

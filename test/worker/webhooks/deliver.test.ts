@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { describe, it } from 'node:test'
 import { listUndelivered, listWebhooks, setWebhookState } from '../../../db/webhooks.ts'
 import { deliver } from '../../../worker/webhooks/deliver.ts'
+import { createPlaces } from '../../../worker/webhooks/places.ts'
 import { serveHttp } from '../../support/http-server.ts'
 import { hashKey, makeWorkspaces, sharedSchema } from '../../support/schema.ts'
 import { until } from '../../support/until.ts'
@@ -38,6 +39,7 @@ const prepare = async (categories: number, answer: (message: Omit<Sent, 'status'
   await sql`
     insert into webhook (workspace_id, id, url, state, position) values (${workspaceId}, ${id}, ${url}, 'active', 0)`
   const signal = new AbortController().signal
+  const places = createPlaces()
   return {
     ids,
     sent,
@@ -55,7 +57,7 @@ const prepare = async (categories: number, answer: (message: Omit<Sent, 'status'
       await reach(position)
     },
     reach,
-    deliver: () => deliver({ sql, hashKey, allowedHosts: ['127.0.0.1'], stop: signal }, { workspaceId, id }),
+    deliver: () => deliver({ sql, hashKey, allowedHosts: ['127.0.0.1'], places, stop: signal }, { workspaceId, id }),
     status: async () => (await listWebhooks(sql)).find((webhook) => webhook.id === id)!,
     undelivered: async () => [...(await listUndelivered(sql, { workspaceId, id }, 1_000))],
     resume: () => setWebhookState(sql, id, { state: 'active' }),
@@ -195,6 +197,30 @@ describe('a webhook', () => {
     feed.stop()
     assert.equal(feed.confirmed().length, 200)
     assert.equal((await feed.status()).fault, null)
+  })
+
+  it('gets large records one at a time, and small ones meanwhile', async () => {
+    let [large, inHand, most, isFailing]: [string[], number, number, boolean] = [[], 0, 0, true]
+    const feed = await prepare(20, ({ id }) => {
+      if (!large.includes(id)) return { status: 204 }
+      most = Math.max(most, ++inHand)
+      setTimeout(() => inHand--, SLOW_MS)
+      return { status: isFailing ? 500 : 204, afterMs: SLOW_MS }
+    })
+    large = feed.ids.slice(0, 3)
+    await sql`update feedback_category set title = repeat('x', 600000) where id = any (${large}::uuid[])`
+    await until('the small ones are delivered', async () => {
+      await feed.deliver()
+      return feed.confirmed().length === 17
+    })
+    isFailing = false
+    await until('all are delivered', async () => {
+      await feed.deliver()
+      return feed.confirmed().length === 20
+    })
+    feed.stop()
+    assert.equal(most, 1)
+    assert.equal((await feed.undelivered()).length, 0)
   })
 
   it('passes a row of records that all fail, once others are confirmed', async () => {
