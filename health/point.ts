@@ -56,6 +56,8 @@ export type Point = Rates & {
   /** Webhooks whose deliveries fail, and webhooks that have ended. */
   webhooksFailing: number | null
   webhooksEnded: number | null
+  /** Changes that webhooks have not confirmed after several attempts. */
+  changesUndelivered: number | null
 }
 
 const WORKSPACES_SHOWN = 10
@@ -97,6 +99,7 @@ export const pointOf = (condition: Condition, before: Condition | undefined): Po
     purgedKeys: purges?.purgedKeys ?? null,
     webhooksFailing: webhooks?.failing ?? null,
     webhooksEnded: webhooks?.ended ?? null,
+    changesUndelivered: webhooks?.undelivered ?? null,
   }
 }
 

@@ -61,8 +61,11 @@ const processors = createProcessors({
   log,
   stop: stopping.signal,
 })
-/** Concurrent jobs. Tagging is bound by the CPU; each backlog job has its own statements. */
-const CONCURRENCY: Readonly<Record<QueueName, number>> = { wake: 4, backlog: 2, removal: 2, tagging: 2, webhook: 8 }
+/**
+ * Concurrent jobs. Tagging is bound by the CPU; each backlog job has its own statements. Jobs of
+ * webhooks mostly wait for receivers.
+ */
+const CONCURRENCY: Readonly<Record<QueueName, number>> = { wake: 4, backlog: 2, removal: 2, tagging: 2, webhook: 32 }
 
 const inHand = createJobsInHand()
 const workers = config.WORKER_QUEUES.map((name) => {
@@ -95,6 +98,7 @@ const reporting = startReporting(
   async () => ({
     ...(await metrics.figures()),
     queues: config.WORKER_QUEUES,
+    allowedHosts: config.WEBHOOK_ALLOWED_HOSTS ?? [],
   }),
 )
 

@@ -20,7 +20,10 @@ export const findReceipt = async (sql: Sql, workspaceId: string, id: string): Pr
     select id, operation, state, attempts, accepted_at as "acceptedAt", finished_at as "finishedAt", error, counts,
       identifiers,
       case when s.change_position is not null then (
-        select json_build_object('total', count(*), 'confirmed', count(*) filter (where h.position >= s.change_position))
+        select json_build_object('total', count(*), 'confirmed', count(*) filter (
+          where h.position >= s.change_position and not exists (
+            select from undelivered_change as u
+            where u.workspace_id = ${workspaceId} and u.webhook_id = h.id and u.is_tombstone and u.position <= s.change_position)))
         from webhook as h where h.workspace_id = s.workspace_id
       ) end as consumers
     from submission as s where workspace_id = ${workspaceId} and id = ${id}`

@@ -16,6 +16,7 @@ export const OWNED_TABLES = [
   'message',
   'tombstone',
   'webhook',
+  'undelivered_change',
   'unresolved',
   'contact_external_id',
   'contact_email',

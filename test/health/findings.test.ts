@@ -38,6 +38,7 @@ const WELL: Point = {
   purgedKeys: 0,
   webhooksFailing: 0,
   webhooksEnded: 0,
+  changesUndelivered: 0,
 }
 /** The same point, once a minute for twenty minutes. */
 const lasting = (point: Partial<Point>): Point[] =>
@@ -106,6 +107,11 @@ describe('findings', () => {
     'jobs that failed': [latest({ queues: failed }), 'attention', /^2 jobs have failed/],
     'a webhook that fails': [latest({ webhooksFailing: 1 }), 'attention', /^1 webhook does not confirm/],
     'webhooks that have ended': [latest({ webhooksEnded: 2 }), 'attention', /^2 webhooks have ended/],
+    'changes that a receiver refuses': [
+      latest({ changesUndelivered: 2 }),
+      'attention',
+      /^Webhooks have not confirmed 2 changes/,
+    ],
     'a Redis that fills up': [latest({ redisUsedBytes: 700 }), 'attention', /filling up/],
     'work that no worker finishes': [
       aging(599, 604, 609),
