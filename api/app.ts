@@ -21,6 +21,7 @@ import type { Arrival } from './http/arrival.ts'
 import { isHostValid, INVALID_HOST } from './http/request-host.ts'
 import { requestIdOf } from './http/request-id.ts'
 import type { Handler } from './serve.ts'
+import { createOpenFiles } from './page-files.ts'
 import { answerStartPage } from './start-page.ts'
 import type { AnySubmissionKind, IntakeDependencies } from './submit/intake.ts'
 import { submit } from './submit/submit.ts'
@@ -85,7 +86,7 @@ export const createApp = (dependencies: AppDependencies): { handle: Handler } =>
         // No await may come before this: the refusal has to leave before the runtime reads the
         // trailer.
         const refused = refusedHead(request, readsTrailers)
-        response = refused ? refusalResponse(refused) : await answer(request)
+        response = refused ? refusalResponse(refused) : await answerAnyMethod(request, answer)
       } catch (error) {
         log('error', 'unforeseen', { requestId: requestIdOf(request), fault: nameOf(error) })
         response = refusalResponse({ refused: 'unforeseen', requestId: requestIdOf(request) })
@@ -97,6 +98,16 @@ export const createApp = (dependencies: AppDependencies): { handle: Handler } =>
       return response
     },
   }
+}
+
+/** Answers HEAD as GET, without the body. */
+const answerAnyMethod = async (request: Request, answer: Handler): Promise<Response> => {
+  if (request.method !== 'HEAD') return answer(request)
+  const headers = new Headers(request.headers)
+  headers.set('X-Request-Id', requestIdOf(request))
+  const response = await answer(new Request(request.url, { headers, signal: request.signal }))
+  await response.body?.cancel()
+  return new Response(null, response)
 }
 
 const refusedHead = (request: Request, readsTrailers: boolean): Refusal | undefined => {
@@ -128,7 +139,8 @@ const createRoutes = (dependencies: AppDependencies) => {
     (page: Handler) =>
     ({ request }: { request: Request }): Promise<Response> =>
       operatorOnly(intake.authenticate, request, page)
-  const docs = createDocs({ basePath: DOCS_PATH, documentPath: DOCUMENT_PATH })
+  const sendFile = createOpenFiles()
+  const docs = createDocs({ basePath: DOCS_PATH, documentPath: DOCUMENT_PATH, sendFile })
 
   return addReads(createEmptyApp(), dependencies, timed)
     .post(`${BASE_PATH}/feedbacks`, handlerOf(createFeedback), UNPARSED)
@@ -148,7 +160,7 @@ const createRoutes = (dependencies: AppDependencies) => {
     .get('/', ({ request }) => answerStartPage(request, ADDRESSES))
     .get('/healthz', () => Response.json({ alive: true }))
     .get('/readyz', () => readyAnswer(isReady))
-    .get(DOCUMENT_PATH, openApiPage(BASE_PATH))
+    .get(DOCUMENT_PATH, openApiPage(BASE_PATH, sendFile))
     .get(DOCS_PATH, ({ request }) => docs(request))
     .get(`${DOCS_PATH}/*`, ({ request }) => docs(request))
     .get('/metrics', forOperators(metrics))

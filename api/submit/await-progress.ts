@@ -3,6 +3,11 @@ import type { SubmissionProgress } from '../../db/submissions/receipts.ts'
 const LOOK_EVERY_MS = 25
 /** A submission that is not there at this look waits for the pace of a worker. */
 const LOOKS_BEFORE_HURRY = 2
+/**
+ * A look asks for so many of the waiting submissions of a workspace, the first ones, and for so many
+ * new ones. Submissions are applied in their order, so the others seldom finish before the first.
+ */
+const ASKED_OF_WORKSPACE = 100
 
 type AwaitedSubmission = { workspaceId: string; id: string }
 export type FindProgress = (submissions: readonly AwaitedSubmission[]) => Promise<SubmissionProgress[]>
@@ -24,6 +29,8 @@ type WaitingRequest = AwaitedSubmission & {
   answer: (progress: SubmissionProgress | undefined) => void
 }
 
+type Stores = { find: FindProgress; now: () => number; hurry: (workspaceId: string) => void }
+
 /**
  * Waits until a submission reaches the milestone; undefined if the time ends first. All waiting
  * requests share one repeated query. A failed query counts as one without results. Once `stop` is
@@ -31,7 +38,7 @@ type WaitingRequest = AwaitedSubmission & {
  */
 export const createAwaitProgress = (
   find: FindProgress,
-  { now, stop, hurry }: { now: () => number; stop: AbortSignal; hurry: (workspaceId: string) => void },
+  { now, stop, hurry }: Omit<Stores, 'find'> & { stop: AbortSignal },
 ): AwaitProgress => {
   const waiting = new Set<WaitingRequest>()
   let isLooking = false
@@ -39,8 +46,8 @@ export const createAwaitProgress = (
   const look = async (): Promise<void> => {
     isLooking = true
     while (waiting.size > 0) {
-      await lookOnce({ find, now, hurry }, waiting)
-      if (waiting.size > 0) await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
+      const isMoving = await lookOnce({ find, now, hurry }, waiting)
+      if (waiting.size > 0) await new Promise((resolve) => setTimeout(resolve, isMoving ? 0 : LOOK_EVERY_MS))
     }
     isLooking = false
   }
@@ -67,20 +74,40 @@ export const createAwaitProgress = (
     })
 }
 
-/** Answers the requests whose submission reached the milestone or whose time is over. */
-const lookOnce = async (
-  { find, now, hurry }: { find: FindProgress; now: () => number; hurry: (workspaceId: string) => void },
-  waiting: ReadonlySet<WaitingRequest>,
-): Promise<void> => {
-  const asked = [...waiting]
+/**
+ * Answers the requests whose submission reached the milestone or whose time is over. Returns
+ * whether so many were answered that further ones may be done.
+ */
+const lookOnce = async ({ find, now, hurry }: Stores, waiting: ReadonlySet<WaitingRequest>): Promise<boolean> => {
+  const asked = chooseAsked(waiting)
   const submissions = new Map(asked.map(({ workspaceId, id }) => [id, { workspaceId, id }]))
   const found = await find([...submissions.values()]).catch(() => [])
   const progressOf = new Map(found.map((progress) => [progress.id, progress]))
+  let reached = 0
   for (const request of asked) {
-    const { workspaceId, id, until, deadline, answer } = request
-    const progress = progressOf.get(id)
-    if (progress && (until === 'decided' || progress.state !== 'queued')) answer(progress)
-    else if (now() >= deadline) answer(undefined)
-    else if (++request.looks === LOOKS_BEFORE_HURRY) hurry(workspaceId)
+    const progress = progressOf.get(request.id)
+    const isReached = progress && (request.until === 'decided' || progress.state !== 'queued')
+    if (isReached) {
+      reached++
+      request.answer(progress)
+    } else if (++request.looks === LOOKS_BEFORE_HURRY) hurry(request.workspaceId)
   }
+  const at = now()
+  for (const { deadline, answer } of waiting) if (at >= deadline) answer(undefined)
+  return reached >= ASKED_OF_WORKSPACE
+}
+
+const chooseAsked = (waiting: ReadonlySet<WaitingRequest>): WaitingRequest[] => {
+  const counts = new Map<string, { first: number; fresh: number }>()
+  const asked: WaitingRequest[] = []
+  for (const request of waiting) {
+    const count = counts.get(request.workspaceId) ?? { first: 0, fresh: 0 }
+    counts.set(request.workspaceId, count)
+    if (count.first < ASKED_OF_WORKSPACE) count.first++
+    // A repeated request can name a submission that finished long ago.
+    else if (request.looks === 0 && count.fresh < ASKED_OF_WORKSPACE) count.fresh++
+    else continue
+    asked.push(request)
+  }
+  return asked
 }

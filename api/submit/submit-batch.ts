@@ -11,7 +11,7 @@ import { anyObject } from '../../contract/record-schemas.ts'
 import type { Arrival } from '../http/arrival.ts'
 import { isRefusal, type Refusal, refusalAnswer, refusalResponse } from '../http/refusal.ts'
 import { admitIntake, checkBeforeAdmission } from './admit-intake.ts'
-import { answer, BROKEN_OFF, maxBytesOf, outcomeOf, refusedAttribute, validate, withBody } from './submit.ts'
+import { answerText, BROKEN_OFF, maxBytesOf, outcomeOf, refusedAttribute, validate, waitsOf, withBody } from './submit.ts'
 import {
   type AnySubmissionKind,
   type Intake,
@@ -24,6 +24,7 @@ import { jsonAnswer } from '../http/json-answer.ts'
 import { refuseByEmptyBucket } from './rate-limit.ts'
 import { isStrict } from '../http/request-headers.ts'
 import { parseBody } from '../http/read-body.ts'
+import { takeTurn } from './take-turn.ts'
 
 /** In the answer to a single submission, the members between `status` and `body` are headers. */
 export const batchResult = about(
@@ -70,8 +71,8 @@ export const submitBatch = async (
   )
   if (isRefusedIntake(outcome)) return refused(dependencies, arrival, outcome)
   arrival.span?.set({ 'feedback_insights.operation': 'batch' })
-  const results = await Promise.all(outcome.map((itemOutcome) => resultOf(dependencies, itemOutcome)))
-  const response = jsonAnswer(dependencies.bodies, JSON.stringify({ results }), { workspaceId, status: 200 })
+  const results = await resultTexts(dependencies, batch, outcome)
+  const response = jsonAnswer(dependencies.bodies, `{"results":[${results.join()}]}`, { workspaceId, status: 200 })
   if (isStrict(arrival.request.headers)) response.headers.set('Preference-Applied', 'handling=strict')
   return response
 }
@@ -125,6 +126,7 @@ const checkItems = async (
   items: readonly JsonValue[],
 ): Promise<CheckedItem[]> => {
   const checks: Promise<CheckedItem>[] = []
+  await takeTurn()
   let beganAt = performance.now()
   for (const item of items) {
     const checking = checkItem(dependencies, batch, item)
@@ -132,7 +134,7 @@ const checkItems = async (
     checking.catch(() => {})
     checks.push(checking)
     if (performance.now() - beganAt < YIELD_EVERY_MS) continue
-    await new Promise((resolve) => setImmediate(resolve))
+    await takeTurn()
     beganAt = performance.now()
   }
   return Promise.all(checks)
@@ -206,14 +208,40 @@ const groupsOf = (items: readonly CheckedItem[]): CheckedItem[][] => {
 const admitItem = async (dependencies: IntakeDependencies, { checked }: CheckedItem): Promise<ItemOutcome> =>
   isRefusedIntake(checked) ? checked : admitIntake(dependencies, checked)
 
-const resultOf = async (dependencies: IntakeDependencies, outcome: ItemOutcome): Promise<BatchResult> => {
-  if (isRefusedIntake(outcome)) return refusedResult(outcome.refusal)
-  const { status, submissionId, body, waited } = await answer(dependencies, outcome)
-  return { status, submissionId, ...(waited && { state: waited.state ?? 'queued' }), body }
+type Result = { head: Omit<BatchResult, 'body'>; body: string }
+
+/** The results as JSON. Only texts are kept while the answer waits. */
+const resultTexts = async (
+  dependencies: IntakeDependencies,
+  { request, workspaceId }: Batch,
+  outcomes: readonly ItemOutcome[],
+): Promise<string[]> => {
+  const waits = waitsOf({ request })
+  const results = await Promise.all(outcomes.map((outcome) => resultOf(dependencies, outcome)))
+  const accepted = results.filter(({ head }) => head.submissionId !== undefined)
+  if (waits) {
+    const states = await dependencies.awaitFinished({
+      workspaceId,
+      submissionIds: accepted.map(({ head }) => head.submissionId!),
+      bytes: results.reduce((sum, { body }) => sum + body.length, 0),
+      ms: waits.msLeft(),
+    })
+    accepted.forEach(({ head }, at) => (head.state = states[at] ?? 'queued'))
+  }
+  return results.map(({ head, body }) => `${JSON.stringify(head).slice(0, -1)},"body":${body}}`)
 }
 
-const refusedResult = (refusal: Refusal): BatchResult => {
+const resultOf = async (dependencies: IntakeDependencies, outcome: ItemOutcome): Promise<Result> => {
+  if (isRefusedIntake(outcome)) return refusedResult(outcome.refusal)
+  const { status, submissionId, text } = await answerText(dependencies, outcome)
+  return { head: { status, submissionId }, body: text }
+}
+
+const refusedResult = (refusal: Refusal): Result => {
   const { status, body, headers } = refusalAnswer(refusal)
   const retryAfter = headers['Retry-After']
-  return { status, ...(retryAfter !== undefined && { retryAfter: Number(retryAfter) }), body }
+  return {
+    head: { status, ...(retryAfter !== undefined && { retryAfter: Number(retryAfter) }) },
+    body: JSON.stringify(body),
+  }
 }

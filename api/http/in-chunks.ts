@@ -1,0 +1,69 @@
+const CHUNK_BYTES = 64 * 1024
+/** In UTF-8, a UTF-16 unit has at most three bytes. */
+const CHUNK_UNITS = Math.floor(CHUNK_BYTES / 3)
+/** Cuts off slower clients. */
+const WRITTEN_WITHIN_MS = 60_000
+
+/** The chunks of an answer that is not empty, one after the other. */
+type Chunks = { next: () => Uint8Array; isAtEnd: () => boolean }
+
+/**
+ * Sends an answer as the client reads it, so that each client costs a chunk. Calls `ended` once:
+ * after the last byte, or when the client is gone or too slow.
+ */
+export const inChunks = (chunks: Chunks, ended: () => void): ReadableStream => {
+  let late: ReturnType<typeof setTimeout> | undefined
+  const end = (): void => {
+    clearTimeout(late)
+    ended()
+  }
+  return new ReadableStream(
+    {
+      start: (controller) => {
+        late = setTimeout(() => {
+          controller.error(new Error('The client did not read the answer in time'))
+          end()
+        }, WRITTEN_WITHIN_MS)
+      },
+      pull: (controller) => {
+        controller.enqueue(chunks.next())
+        if (!chunks.isAtEnd()) return
+        controller.close()
+        end()
+      },
+      cancel: end,
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+/** The chunks of bytes that several answers may share. */
+export const chunksOfBytes = (bytes: Uint8Array): Chunks => {
+  let at = 0
+  return {
+    next: () => bytes.subarray(at, (at += CHUNK_BYTES)),
+    isAtEnd: () => at >= bytes.byteLength,
+  }
+}
+
+const utf8 = new TextEncoder()
+
+/**
+ * The chunks of a text in UTF-8. A large text is encoded piece by piece: at once, it would take as
+ * much memory again, and hold up other requests.
+ */
+export const chunksOfText = (text: string): Chunks => {
+  let at = 0
+  return {
+    next: () => {
+      const from = at
+      at = endOfPiece(text, from + CHUNK_UNITS)
+      return utf8.encode(text.slice(from, at))
+    },
+    isAtEnd: () => at >= text.length,
+  }
+}
+
+/** The two units of a character stay together. */
+const endOfPiece = (text: string, end: number): number =>
+  (text.charCodeAt(end - 1) & 0xfc00) === 0xd800 ? end + 1 : end
