@@ -4,10 +4,12 @@ const LOOK_EVERY_MS = 25
 /** A submission that is not there at this look waits for the pace of a worker. */
 const LOOKS_BEFORE_HURRY = 2
 /**
- * A look asks for so many of the waiting submissions of a workspace, the first ones, and for so many
- * new ones. Submissions are applied in their order, so the others seldom finish before the first.
+ * A look asks for the first waiting submissions of each workspace. Submissions are applied in their
+ * order, so the others seldom finish before these.
  */
-const ASKED_OF_WORKSPACE = 100
+const FIRST_ASKED = 100
+/** A look also asks for new submissions of a workspace: a repeated one may have finished long ago. */
+const NEW_ASKED = 1_000
 
 type AwaitedSubmission = { workspaceId: string; id: string }
 export type FindProgress = (submissions: readonly AwaitedSubmission[]) => Promise<SubmissionProgress[]>
@@ -94,7 +96,7 @@ const lookOnce = async ({ find, now, hurry }: Stores, waiting: ReadonlySet<Waiti
   }
   const at = now()
   for (const { deadline, answer } of waiting) if (at >= deadline) answer(undefined)
-  return reached >= ASKED_OF_WORKSPACE
+  return reached >= FIRST_ASKED
 }
 
 const chooseAsked = (waiting: ReadonlySet<WaitingRequest>): WaitingRequest[] => {
@@ -103,9 +105,8 @@ const chooseAsked = (waiting: ReadonlySet<WaitingRequest>): WaitingRequest[] => 
   for (const request of waiting) {
     const count = counts.get(request.workspaceId) ?? { first: 0, fresh: 0 }
     counts.set(request.workspaceId, count)
-    if (count.first < ASKED_OF_WORKSPACE) count.first++
-    // A repeated request can name a submission that finished long ago.
-    else if (request.looks === 0 && count.fresh < ASKED_OF_WORKSPACE) count.fresh++
+    if (count.first < FIRST_ASKED) count.first++
+    else if (request.looks === 0 && count.fresh < NEW_ASKED) count.fresh++
     else continue
     asked.push(request)
   }
