@@ -2,10 +2,11 @@ import {
   createMcpHandler,
   isLegacyRequest,
   type McpServer,
+  PROTOCOL_VERSION_META_KEY,
   SUPPORTED_PROTOCOL_VERSIONS,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
-import type { JsonObject } from '../../contract/json.ts'
+import { isJsonObject, type JsonObject } from '../../contract/json.ts'
 import { errorResponse, idOf, INVALID_REQUEST } from './message.ts'
 
 /**
@@ -18,12 +19,21 @@ export const answerWithServer = async (
   { url, headers: given, signal }: Request,
   message: JsonObject,
 ): Promise<Response> => {
+  if (!isVersionKnown(given, message)) return errorResponse(UNKNOWN_VERSION, { status: 400 }, idOf(message))
   const headers = new Headers(given)
   headers.set('Accept', 'application/json, text/event-stream')
   const request = new Request(url, { method: 'POST', headers, signal })
   const isLegacy = await isLegacyRequest(request, message)
   const response = await (isLegacy ? answerLegacy : answerModern)(createServer, request, message)
   return isStreamOnly(given.get('accept')) ? inStream(response) : response
+}
+
+/** A request of the revisions without a handshake names its revision in `_meta`, for the SDK to judge. */
+const isVersionKnown = (headers: Headers, { method, params }: JsonObject): boolean => {
+  const version = headers.get('mcp-protocol-version')
+  if (version === null || method === 'initialize' || SUPPORTED_PROTOCOL_VERSIONS.includes(version)) return true
+  const meta = isJsonObject(params) ? params['_meta'] : undefined
+  return isJsonObject(meta) && Object.hasOwn(meta, PROTOCOL_VERSION_META_KEY)
 }
 
 const UNKNOWN_VERSION = {
@@ -37,10 +47,6 @@ const answerLegacy = async (
   request: Request,
   parsedBody: JsonObject,
 ): Promise<Response> => {
-  const version = request.headers.get('mcp-protocol-version')
-  if (version !== null && parsedBody['method'] !== 'initialize' && !SUPPORTED_PROTOCOL_VERSIONS.includes(version)) {
-    return errorResponse(UNKNOWN_VERSION, { status: 400 }, idOf(parsedBody))
-  }
   const server = createServer()
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
   await server.connect(transport)

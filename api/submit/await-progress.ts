@@ -31,6 +31,10 @@ type WaitingRequest = AwaitedSubmission & {
   answer: (progress: SubmissionProgress | undefined) => void
 }
 
+/** The waiting requests of a workspace, in their order. */
+type WaitingSubmissions = { all: Set<WaitingRequest>; unasked: Set<WaitingRequest> }
+type Waiting = ReadonlyMap<string, WaitingSubmissions>
+
 type Stores = { find: FindProgress; now: () => number; hurry: (workspaceId: string) => void }
 
 /**
@@ -42,7 +46,7 @@ export const createAwaitProgress = (
   find: FindProgress,
   { now, stop, hurry }: Omit<Stores, 'find'> & { stop: AbortSignal },
 ): AwaitProgress => {
-  const waiting = new Set<WaitingRequest>()
+  const waiting = new Map<string, WaitingSubmissions>()
   let isLooking = false
 
   const look = async (): Promise<void> => {
@@ -55,8 +59,21 @@ export const createAwaitProgress = (
   }
 
   stop.addEventListener('abort', () => {
-    for (const { answer } of waiting) answer(undefined)
+    for (const { all } of waiting.values()) for (const { answer } of all) answer(undefined)
   })
+
+  const add = (request: WaitingRequest): void => {
+    const own = waiting.get(request.workspaceId) ?? { all: new Set(), unasked: new Set() }
+    waiting.set(request.workspaceId, own)
+    own.all.add(request)
+    own.unasked.add(request)
+  }
+  const remove = (request: WaitingRequest): void => {
+    const own = waiting.get(request.workspaceId)
+    own?.all.delete(request)
+    own?.unasked.delete(request)
+    if (own?.all.size === 0) waiting.delete(request.workspaceId)
+  }
 
   return (submission, { until, ms }) =>
     new Promise((resolve) => {
@@ -67,11 +84,11 @@ export const createAwaitProgress = (
         deadline: now() + ms,
         looks: 0,
         answer: (progress) => {
-          waiting.delete(request)
+          remove(request)
           resolve(progress)
         },
       }
-      waiting.add(request)
+      add(request)
       if (!isLooking) void look()
     })
 }
@@ -80,35 +97,30 @@ export const createAwaitProgress = (
  * Answers the requests whose submission reached the milestone or whose time is over. Returns
  * whether so many were answered that further ones may be done.
  */
-const lookOnce = async ({ find, now, hurry }: Stores, waiting: ReadonlySet<WaitingRequest>): Promise<boolean> => {
-  const asked = chooseAsked(waiting)
+const lookOnce = async ({ find, now, hurry }: Stores, waiting: Waiting): Promise<boolean> => {
+  const asked = [...waiting.values()].flatMap((own) => [...takeAsked(own)])
   const submissions = new Map(asked.map(({ workspaceId, id }) => [id, { workspaceId, id }]))
   const found = await find([...submissions.values()]).catch(() => [])
   const progressOf = new Map(found.map((progress) => [progress.id, progress]))
   let reached = 0
   for (const request of asked) {
     const progress = progressOf.get(request.id)
-    const isReached = progress && (request.until === 'decided' || progress.state !== 'queued')
-    if (isReached) {
+    if (progress && (request.until === 'decided' || progress.state !== 'queued')) {
       reached++
       request.answer(progress)
     } else if (++request.looks === LOOKS_BEFORE_HURRY) hurry(request.workspaceId)
   }
   const at = now()
-  for (const { deadline, answer } of waiting) if (at >= deadline) answer(undefined)
+  for (const { all } of waiting.values()) {
+    for (const { deadline, answer } of all) if (at >= deadline) answer(undefined)
+  }
   return reached >= FIRST_ASKED
 }
 
-const chooseAsked = (waiting: ReadonlySet<WaitingRequest>): WaitingRequest[] => {
-  const counts = new Map<string, { first: number; fresh: number }>()
-  const asked: WaitingRequest[] = []
-  for (const request of waiting) {
-    const count = counts.get(request.workspaceId) ?? { first: 0, fresh: 0 }
-    counts.set(request.workspaceId, count)
-    if (count.first < FIRST_ASKED) count.first++
-    else if (request.looks === 0 && count.fresh < NEW_ASKED) count.fresh++
-    else continue
-    asked.push(request)
-  }
+const takeAsked = ({ all, unasked }: WaitingSubmissions): Set<WaitingRequest> => {
+  const asked = new Set([...firstOf(all, FIRST_ASKED), ...firstOf(unasked, NEW_ASKED)])
+  for (const request of asked) unasked.delete(request)
   return asked
 }
+
+const firstOf = <T>(set: ReadonlySet<T>, most: number): T[] => [...set.values().take(most)]

@@ -18,9 +18,12 @@ it('a workspace with large unread answers leaves room for the reads of others', 
   assert.equal(await read('b'), 'read')
   written.pop()!()
   assert.equal(await read('a'), 'read')
-  takeAnswer({ workspaceId: 'a', bytes: LARGE })
+  const last = takeAnswer({ workspaceId: 'a', bytes: LARGE })
   assert.equal(await read('a'), undefined)
   // After a minute without large answers, the next answer counts as an ordinary one.
+  last()
+  takeAnswer({ workspaceId: 'a', bytes: LARGE - MB })
+  assert.equal(await read('a'), undefined)
   now = 60_000
   assert.equal(await read('a'), 'read')
 })

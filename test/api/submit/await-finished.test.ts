@@ -19,6 +19,7 @@ it('answers beyond the bound do not wait, and answers of other workspaces still 
   for (const resolve of finish) resolve({ id: 's', state: 'applied', isUnmatched: false })
   assert.deepEqual([await waiting, await ofOther], [['applied'], ['applied']])
   const later = wait('a', 1)
+  await new Promise((resolve) => setImmediate(resolve))
   assert.equal(finish.length, 3)
   finish[2]!({ id: 's', state: 'dead', isUnmatched: false })
   assert.deepEqual(await later, ['dead'])
