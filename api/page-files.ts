@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { chunksOfBytes, inChunks } from './http/in-chunks.ts'
 import { LARGE_BYTES } from './http/json-answer.ts'
 import { refusalResponse } from './http/refusal.ts'
+import { FairSemaphore } from '../runtime/fair-semaphore.ts'
 
 /**
  * The policy of all pages but the board's. It allows nothing inline and nothing from another host.
@@ -64,17 +66,28 @@ export const readFileOnce = (path: string): Promise<Uint8Array<ArrayBuffer>> => 
 export const readPageFile = async (path: string, headers?: FileHeaders): Promise<Response> =>
   pageFile(path, await readFileOnce(path), headers)
 
-/** Clients without a token can have so many large files on their way from a process at a time. */
-const MOST_OPEN_FILES = 100
+/** So many large files are on their way from a process to clients without a token. */
+const MOST_OPEN_FILES = 20
+const PATIENCE_MS = 5_000
 
-export type SendOpenFile = (name: string, content: FileContent, headers: FileHeaders) => Response
+export type SendOpenFile = (name: string, content: FileContent, headers: FileHeaders) => Promise<Response>
 
-/** Answers clients without a token with files of pages. Refuses when too many are on their way. */
-export const createOpenFiles = (most = MOST_OPEN_FILES): SendOpenFile => {
-  let onTheirWay = 0
-  return (name, content, headers) => {
-    if (onTheirWay >= most) return refusalResponse({ refused: 'unavailable', why: 'files-at-once' })
-    onTheirWay++
-    return pageFile(name, content, headers, () => onTheirWay--)
+/**
+ * Answers clients without a token with files of pages. While too many large files are on their way,
+ * a further one waits, and gets a 503 after a while.
+ */
+export const createOpenFiles = (patienceMs: number = PATIENCE_MS): SendOpenFile => {
+  const places = new FairSemaphore(MOST_OPEN_FILES)
+  return async (name, content, headers) => {
+    if (content.length <= LARGE_BYTES) return pageFile(name, content, headers)
+    const { promise: answer, resolve } = Promise.withResolvers<Response>()
+    const send = () =>
+      new Promise<true>((written) => resolve(pageFile(name, content, headers, () => written(true))))
+    // The semaphore shares its permits between names. Here, each request counts for itself.
+    const demand = { workspaceId: randomUUID(), permits: 1 }
+    void places.tryRun(demand, send, patienceMs).then((isSent) => {
+      if (!isSent) resolve(refusalResponse({ refused: 'unavailable', why: 'files-at-once' }))
+    })
+    return answer
   }
 }

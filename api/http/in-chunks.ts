@@ -13,7 +13,10 @@ type Chunks = { next: () => Uint8Array; isAtEnd: () => boolean }
  */
 export const inChunks = (chunks: Chunks, ended: () => void): ReadableStream => {
   let late: ReturnType<typeof setTimeout> | undefined
+  let isOver = false
   const end = (): void => {
+    if (isOver) return
+    isOver = true
     clearTimeout(late)
     ended()
   }
@@ -25,7 +28,11 @@ export const inChunks = (chunks: Chunks, ended: () => void): ReadableStream => {
           end()
         }, WRITTEN_WITHIN_MS)
       },
-      pull: (controller) => {
+      pull: async (controller) => {
+        // The buffers of a connection can take a whole answer. Without a turn of the event loop for
+        // other requests, many large answers would be written one after the other.
+        await new Promise((resolve) => setImmediate(resolve))
+        if (isOver) return
         controller.enqueue(chunks.next())
         if (!chunks.isAtEnd()) return
         controller.close()

@@ -8,6 +8,7 @@ import type { Metrics } from '../operators/metrics.ts'
 import type { ReadDependencies } from '../reads/reads.ts'
 import { isRefusal, type Refusal, refusalAnswer } from '../http/refusal.ts'
 import { requestIdOf } from '../http/request-id.ts'
+import { takeTurn } from '../http/take-turn.ts'
 import type { Arrival } from '../http/arrival.ts'
 import { parseBody, receiveBody } from '../http/read-body.ts'
 import type { AgentReads, AgentRead } from './agent-read.ts'
@@ -54,6 +55,8 @@ export const answerMcp = async (dependencies: McpDependencies, arrival: Arrival)
   if (body instanceof Response) return body
   const problem = problemOfMessage(body) ?? problemOfName(body)
   if (problem) return errorResponse(problem, { status: 400 }, idOf(body))
+  // The SDK takes milliseconds for a message.
+  await takeTurn()
   const refusal = isCall(body) ? refuseOverLimit(dependencies, token ?? '') : undefined
   if (refusal) return refuse(refusal, idOf(body))
   return answerMessage(dependencies, body, {

@@ -46,10 +46,23 @@ export const readArguments = <I extends v.GenericSchema>(
   schema: I,
   given: unknown,
 ): { value: v.InferOutput<I> } | Refusal => {
+  if (sizeOf(given) > MOST_ELEMENTS) return invalid([`arguments must have at most ${MOST_ELEMENTS} members and items`])
   const { success, output, issues } = v.safeParse(schema, given ?? {}, { abortPipeEarly: true })
-  if (success) return { value: output }
-  return { refused: 'invalid', problems: problemsOf(issues).map((message) => ({ message, path: '' })) }
+  return success ? { value: output } : invalid(problemsOf(issues))
 }
+
+/** No valid call has as many arguments and tags. */
+const MOST_ELEMENTS = 100
+
+const sizeOf = (value: unknown): number =>
+  typeof value === 'object' && value !== null
+    ? Object.values(value).reduce((sum: number, inner) => sum + 1 + sizeOf(inner), 0)
+    : 0
+
+const invalid = (messages: readonly string[]): Refusal => ({
+  refused: 'invalid',
+  problems: messages.map((message) => ({ message, path: '' })),
+})
 
 /**
  * A schema in the form of the SDK, with a JSON Schema that is made once. The SDK only shows it: its

@@ -101,7 +101,7 @@ export const openApiDocument = async (basePath: string): Promise<JsonObject> => 
     contact: { name: 'The operators of this installation' },
     license: { name: 'MIT', identifier: 'MIT' },
   },
-  servers: [{ url: './', description: 'The service that this document comes from.' }],
+  servers: [{ url: '.', description: 'The service that this document comes from.' }],
   security: [{ bearer: [] }],
   tags: [
     { name: 'Submissions', description: 'Make submissions, and look up their receipts.' },

@@ -24,7 +24,7 @@ import { jsonAnswer } from '../http/json-answer.ts'
 import { refuseByEmptyBucket } from './rate-limit.ts'
 import { isStrict } from '../http/request-headers.ts'
 import { parseBody } from '../http/read-body.ts'
-import { takeTurn } from './take-turn.ts'
+import { takeTurn } from '../http/take-turn.ts'
 
 /** In the answer to a single submission, the members between `status` and `body` are headers. */
 export const batchResult = about(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { takeTurn } from '../../../api/submit/take-turn.ts'
+import { takeTurn } from '../../../api/http/take-turn.ts'
 
 it('pieces of work that take turns leave the event loop a turn after each', async () => {
   let turns = 0
