@@ -97,11 +97,11 @@ const acceptItems = async (
   if (isRefusal(parsed)) return { refusal: parsed }
   const checked = checkBody(batchRequest, parsed.value, { isStrict: isStrict(headers) })
   if ('problems' in checked) return { refusal: { refused: 'invalid', problems: checked.problems } }
-  const items = await checkItems(dependencies, batch, checked.valid.items as JsonValue[])
+  const items = await inTurns(checked.valid.items as JsonValue[], (item) => checkItem(dependencies, batch, item))
   if (!(await dependencies.canStillAnswer(batch.request))) return { refusal: BROKEN_OFF }
   const outcomes: ItemOutcome[] = []
   for (const group of groupsOf(items)) {
-    outcomes.push(...(await Promise.all(group.map((item) => admitItem(dependencies, item)))))
+    outcomes.push(...(await inTurns(group, (item) => admitItem(dependencies, item))))
   }
   outcomes.forEach((outcome, at) => dependencies.count(outcomeOf(items[at]!.operation ?? 'batch', outcome)))
   return outcomes
@@ -117,27 +117,24 @@ const KEY_OF_BATCH: Refusal = {
   ],
 }
 
-/** While a large batch is checked, other requests get the process this often. */
+/** While a large batch is worked on, other requests get the process this often. */
 const YIELD_EVERY_MS = 10
 
-const checkItems = async (
-  dependencies: IntakeDependencies,
-  batch: Batch,
-  items: readonly JsonValue[],
-): Promise<CheckedItem[]> => {
-  const checks: Promise<CheckedItem>[] = []
-  await takeTurn()
-  let beganAt = performance.now()
+/** Begins the work on each item, in their order. */
+const inTurns = async <Item, Done>(items: readonly Item[], work: (item: Item) => Promise<Done>): Promise<Done[]> => {
+  const begun: Promise<Done>[] = []
+  let turnEndsAt = 0
   for (const item of items) {
-    const checking = checkItem(dependencies, batch, item)
+    if (performance.now() > turnEndsAt) {
+      await takeTurn()
+      turnEndsAt = performance.now() + YIELD_EVERY_MS
+    }
+    const doing = work(item)
     // Promise.all below throws the fault.
-    checking.catch(() => {})
-    checks.push(checking)
-    if (performance.now() - beganAt < YIELD_EVERY_MS) continue
-    await takeTurn()
-    beganAt = performance.now()
+    doing.catch(() => {})
+    begun.push(doing)
   }
-  return Promise.all(checks)
+  return Promise.all(begun)
 }
 
 /** An item before its admission. `operation` is undefined if the item itself is malformed. */
@@ -217,7 +214,7 @@ const resultTexts = async (
   outcomes: readonly ItemOutcome[],
 ): Promise<string[]> => {
   const waits = waitsOf({ request })
-  const results = await Promise.all(outcomes.map((outcome) => resultOf(dependencies, outcome)))
+  const results = await inTurns(outcomes, (outcome) => resultOf(dependencies, outcome))
   const accepted = results.filter(({ head }) => head.submissionId !== undefined)
   if (waits) {
     const states = await dependencies.awaitFinished({
