@@ -56,18 +56,24 @@ export const chunksOfBytes = (bytes: Uint8Array): Chunks => {
 const utf8 = new TextEncoder()
 
 /**
- * The chunks of a text in UTF-8. A large text is encoded piece by piece: at once, it would take as
- * much memory again, and hold up other requests.
+ * The chunks of texts, one after the other, in UTF-8. A large text is encoded piece by piece: at
+ * once, it would take as much memory again, and hold up other requests. No text may be empty.
  */
-export const chunksOfText = (text: string): Chunks => {
+export const chunksOfTexts = (texts: readonly string[]): Chunks => {
+  const left = [...texts]
   let at = 0
   return {
     next: () => {
+      const text = left[0]!
       const from = at
       at = endOfPiece(text, from + CHUNK_UNITS)
-      return utf8.encode(text.slice(from, at))
+      const isLast = at >= text.length
+      if (isLast) left.shift()
+      const bytes = utf8.encode(text.slice(from, at))
+      if (isLast) at = 0
+      return bytes
     },
-    isAtEnd: () => at >= text.length,
+    isAtEnd: () => left.length === 0,
   }
 }
 

@@ -8,7 +8,7 @@ import { type Authenticate, callerOf } from '../authenticate.ts'
 import type { Arrival } from '../http/arrival.ts'
 import { faultIds, type OnFault, requestIdOf } from '../http/request-id.ts'
 import { isRefusal, type Refusal, refusalResponse } from '../http/refusal.ts'
-import { jsonAnswer } from '../http/json-answer.ts'
+import { jsonAnswer, type JsonText } from '../http/json-answer.ts'
 import { readQuery } from './parameters.ts'
 import type { ReadsInHand } from './reads-in-hand.ts'
 
@@ -49,7 +49,7 @@ export const RESOURCES = [
 export type ReadContext = { workspaceId: string; request: Request; dependencies: ReadDependencies }
 
 /** The text of an answer, or why there is none. */
-export type ReadAnswer = { json: string; headers?: Record<string, string> } | Refusal
+export type ReadAnswer = { json: JsonText; headers?: Record<string, string> } | Refusal
 
 export type ReadHandler = (context: ReadContext) => Promise<ReadAnswer>
 
@@ -112,7 +112,7 @@ export const readOne =
   async (context) => {
     const query = readQuery(context.request, {})
     const record = isRefusal(query) ? query : await findRecord(context, kind, id)
-    return isRefusal(record) ? record : { json: `{${JSON.stringify(one)}:${record.json}}` }
+    return isRefusal(record) ? record : { json: [`{${JSON.stringify(one)}:`, record.json, '}'] }
   }
 
 type FoundRecord = { id: string; json: string }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { chunksOfBytes, chunksOfText, inChunks } from '../../../api/http/in-chunks.ts'
+import { chunksOfBytes, chunksOfTexts, inChunks } from '../../../api/http/in-chunks.ts'
 import { seeded } from '../../support/property-seed.ts'
 
 const MOST_CHUNK_BYTES = 64 * 1024 + 3
@@ -15,15 +15,17 @@ describe('an answer in chunks', () => {
     await fc.assert(
       fc.asyncProperty(parts, async (given) => {
         const text = given.map(([character, times]) => character.repeat(times)).join('')
-        const response = new Response(inChunks(chunksOfText(text), () => {}))
-        assert.deepEqual(new Uint8Array(await response.arrayBuffer()), new TextEncoder().encode(text))
+        for (const texts of [[text], ['{', text, '}']]) {
+          const response = new Response(inChunks(chunksOfTexts(texts), () => {}))
+          assert.deepEqual(new Uint8Array(await response.arrayBuffer()), new TextEncoder().encode(texts.join('')))
+        }
       }),
       seeded({ numRuns: 30 }),
     )
   })
 
   it('takes one chunk at a time, and ends once', async () => {
-    for (const chunks of [chunksOfText('好'.repeat(100_000)), chunksOfBytes(new Uint8Array(300_000))]) {
+    for (const chunks of [chunksOfTexts(['好'.repeat(100_000)]), chunksOfBytes(new Uint8Array(300_000))]) {
       let ended = 0
       const reader = inChunks(chunks, () => ended++).getReader()
       for (let bytes = 0; bytes < 300_000;) {
