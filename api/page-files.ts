@@ -81,8 +81,7 @@ export const createOpenFiles = (patienceMs: number = PATIENCE_MS): SendOpenFile 
   return async (name, content, headers) => {
     if (content.length <= LARGE_BYTES) return pageFile(name, content, headers)
     const { promise: answer, resolve } = Promise.withResolvers<Response>()
-    const send = () =>
-      new Promise<true>((written) => resolve(pageFile(name, content, headers, () => written(true))))
+    const send = () => new Promise<true>((written) => resolve(pageFile(name, content, headers, () => written(true))))
     // The semaphore shares its permits between names. Here, each request counts for itself.
     const demand = { workspaceId: randomUUID(), permits: 1 }
     void places.tryRun(demand, send, patienceMs).then((isSent) => {

@@ -53,8 +53,11 @@ export const createBodiesInHand = (mostBytes: number): BodiesInHand => {
       return done
     },
     oneLargeAtATime: async ({ workspaceId, bytes: size }, work) => {
-      if (size > SMALL_BYTES) await takeTurn()
-      if (size <= LARGE_BYTES) return work()
+      if (size <= SMALL_BYTES) return work()
+      if (size <= LARGE_BYTES) {
+        await takeTurn()
+        return work()
+      }
       const begin = async () => {
         await takeTurn()
         const done = work()

@@ -59,7 +59,9 @@ const answerLegacy = async (
 
 const answerModern = (createServer: () => McpServer, request: Request, parsedBody: JsonObject): Promise<Response> =>
   // The server sends no message of its own accord, so there is nothing to subscribe to.
-  createMcpHandler(createServer, { legacy: 'reject', maxSubscriptions: 0, keepAliveMs: 0 }).fetch(request, { parsedBody })
+  createMcpHandler(createServer, { legacy: 'reject', maxSubscriptions: 0, keepAliveMs: 0 }).fetch(request, {
+    parsedBody,
+  })
 
 const isStreamOnly = (accept: string | null): boolean =>
   accept !== null && /text\/event-stream/i.test(accept) && !/(?:application|\*)\/(?:json|\*)/i.test(accept)

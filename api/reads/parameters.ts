@@ -4,7 +4,12 @@ import type { Refusal } from '../http/refusal.ts'
 import { isDateTime, postgresDateTime } from '../../contract/date-time.ts'
 import { about } from '../../contract/fields.ts'
 import { asUuid } from '../../contract/identity/keys.ts'
-import { MAX_IDENTIFIER_CHARACTERS, MAX_REPORTED_PROBLEMS, MAX_TAG_CHARACTERS, MAX_TAGS } from '../../contract/limits.ts'
+import {
+  MAX_IDENTIFIER_CHARACTERS,
+  MAX_REPORTED_PROBLEMS,
+  MAX_TAG_CHARACTERS,
+  MAX_TAGS,
+} from '../../contract/limits.ts'
 import type { FeedPlace } from '../../db/reads/changes.ts'
 
 const MOST_RECORDS = 500

@@ -11,7 +11,16 @@ import { anyObject } from '../../contract/record-schemas.ts'
 import type { Arrival } from '../http/arrival.ts'
 import { isRefusal, type Refusal, refusalAnswer, refusalResponse } from '../http/refusal.ts'
 import { admitIntake, checkBeforeAdmission } from './admit-intake.ts'
-import { answerText, BROKEN_OFF, maxBytesOf, outcomeOf, refusedAttribute, validate, waitsOf, withBody } from './submit.ts'
+import {
+  answerText,
+  BROKEN_OFF,
+  maxBytesOf,
+  outcomeOf,
+  refusedAttribute,
+  validate,
+  waitsOf,
+  withBody,
+} from './submit.ts'
 import {
   type AnySubmissionKind,
   type Intake,

@@ -145,7 +145,11 @@ const acceptedResponse = async (dependencies: IntakeDependencies, accepted: Acce
         ms: waits.msLeft(),
       })
     : []
-  const response = jsonAnswer(dependencies.bodies, text, { workspaceId, status, headers: { 'Submission-Id': submissionId } })
+  const response = jsonAnswer(dependencies.bodies, text, {
+    workspaceId,
+    status,
+    headers: { 'Submission-Id': submissionId },
+  })
   if (waits) response.headers.set('Submission-State', state ?? 'queued')
   if (state !== undefined) response.headers.set('Preference-Applied', 'wait')
   return response

@@ -28,7 +28,14 @@ describe('HEAD', () => {
   it('has the status and headers of GET, also for a single record, and no body', async () => {
     const id = '21e220a7-39de-8ea2-adec-1b9ebe43cbbd'
     const reads = { ...emptyReads, readRecord: async () => '{"id":"x"}' }
-    for (const path of [`/api/v1/feedbacks/${id}`, '/api/v1/feedbacks', '/healthz', '/docs', '/openapi.json', '/nothing']) {
+    for (const path of [
+      `/api/v1/feedbacks/${id}`,
+      '/api/v1/feedbacks',
+      '/healthz',
+      '/docs',
+      '/openapi.json',
+      '/nothing',
+    ]) {
       const ask = (method: string) =>
         appWithoutStores({ reads }).handle(
           new Request(`http://x${path}`, { method, headers: { Authorization: 'Bearer read', 'X-Request-Id': 'x' } }),

@@ -12,7 +12,8 @@ const load = (app: ReturnType<typeof appWithoutStores>, path: string, method = '
 describe('a large file that anybody may load', () => {
   it(`is on its way to at most ${MOST} clients, and others load small files and other paths meanwhile`, async () => {
     const app = appWithoutStores()
-    for (let at = 0; at <= MOST; at++) assert.equal((await load(app, BUNDLE, 'HEAD')).status, 200, 'HEAD takes no place')
+    for (let at = 0; at <= MOST; at++)
+      assert.equal((await load(app, BUNDLE, 'HEAD')).status, 200, 'HEAD takes no place')
     const unread = await Promise.all(Array.from({ length: MOST }, () => load(app, BUNDLE)))
     assert.ok(unread.every(({ status }) => status === 200))
     const waiting = [BUNDLE, '/openapi.json'].map((path) => load(app, path))

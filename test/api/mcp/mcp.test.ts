@@ -116,7 +116,15 @@ describe('POST /mcp', () => {
 
   it('takes null for whatever a client leaves out', async () => {
     const { handle } = appWithoutStores()
-    const none = { source: null, tags: null, customerId: null, ratingMin: null, createdFrom: null, limit: null, next: null }
+    const none = {
+      source: null,
+      tags: null,
+      customerId: null,
+      ratingMin: null,
+      createdFrom: null,
+      limit: null,
+      next: null,
+    }
     const initialize = {
       protocolVersion: '2025-06-18',
       capabilities: { roots: null, sampling: null },
@@ -171,12 +179,24 @@ describe('POST /mcp', () => {
       [{ jsonrpc: '2.0', id: 1, method: 'ping', params: [] }, -32_602, /^params must be an object$/],
       [{ jsonrpc: '2.0', id: 1, method: 'tools/call' }, -32_602, /^In params: name is required$/],
       [{ ...CALL, params: { name: 1 } }, -32_602, /^In params: name must be a string$/],
-      [{ ...CALL, params: { name: 'list_feedback', arguments: [] } }, -32_602, /^In params: arguments must be an object$/],
+      [
+        { ...CALL, params: { name: 'list_feedback', arguments: [] } },
+        -32_602,
+        /^In params: arguments must be an object$/,
+      ],
       [{ ...CALL, params: { name: 'secret' } }, -32_602, /^There is no such tool. There are: search_feedback, /],
-      [{ ...CALL, method: 'prompts/get', params: { name: 'secret' } }, -32_602, /^There is no such prompt. There are: this_week, /],
+      [
+        { ...CALL, method: 'prompts/get', params: { name: 'secret' } },
+        -32_602,
+        /^There is no such prompt. There are: this_week, /,
+      ],
       [{ ...CALL, method: 'prompts/get', params: { name: 'topic_report' } }, -32_602, /^tag is required$/],
       [{ ...CALL, method: 'resources/read', params: {} }, -32_602, /^In params: uri is required$/],
-      [{ ...CALL, method: 'initialize', params: {} }, -32_602, /^In params: protocolVersion is required; clientInfo is required$/],
+      [
+        { ...CALL, method: 'initialize', params: {} },
+        -32_602,
+        /^In params: protocolVersion is required; clientInfo is required$/,
+      ],
     ]
     for (const [message, code, expected] of refused) {
       const { text } = await ask(handle, { body: JSON.stringify(message) })
