@@ -115,8 +115,8 @@ const answerAnyMethod = async (given: Request, answer: Handler): Promise<Respons
 
 /**
  * More parameters than a valid query has. Elysia parses the query of each request, before a token
- * is checked, and thousands of parameters would take milliseconds. A read refuses what is left of
- * the query, with as many problems as an answer reports.
+ * is checked, and thousands of parameters would take milliseconds. A read refuses the
+ * rest of the query, with as many problems as an answer reports.
  */
 const MOST_PARAMETERS = 250
 

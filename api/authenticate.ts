@@ -65,7 +65,7 @@ export const createAuthenticate = (find: FindHolders, { now, steadily }: Clocks)
 
 /** The answers of Postgres about tokens, by the hash of the token. */
 const rememberTokens = (find: FindHolders, steadily: Clocks['steadily']) => {
-  // Apart, since anybody can invent tokens: they must push no valid token out.
+  // Apart, since a client can invent tokens: they must push no valid token out.
   const valid = new Map<string, Remembered>()
   const unknown = new Map<string, Remembered>()
   const soonDue = new Set<string>()

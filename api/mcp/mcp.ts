@@ -95,7 +95,7 @@ const NO_MESSAGE = { code: INVALID_REQUEST, message: 'The body must be one messa
 const problemOfName = ({ method, params }: JsonObject): MessageProblem | undefined => {
   if (typeof method !== 'string' || !Object.hasOwn(KNOWN_NAMES, method)) return undefined
   const { what, names } = KNOWN_NAMES[method]!
-  if (isJsonObject(params) && names.includes(String(params['name']))) return undefined
+  if (isJsonObject(params) && names.some((name) => name === params['name'])) return undefined
   return { code: INVALID_PARAMS, message: `There is no such ${what}. There are: ${names.join(', ')}` }
 }
 

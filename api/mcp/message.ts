@@ -21,7 +21,7 @@ export const withoutNulls = (message: JsonObject): JsonObject => {
 const withoutNullMembers = (object: JsonObject): JsonObject => {
   const kept: JsonObject = {}
   for (const [name, value] of Object.entries(object)) {
-    if (value !== null) setMember(kept, name, withoutNullsIn(value!))
+    if (value !== null) setMember(kept, name, withoutNullsIn(value))
   }
   return kept
 }

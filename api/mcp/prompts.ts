@@ -48,9 +48,7 @@ export const registerPrompts = (server: McpServer): void => {
       const read = readArguments(argsSchema, given)
       if (isRefusal(read)) throw new ProtocolError(ProtocolErrorCode.InvalidParams, refusalText(read))
       return {
-        messages: [
-          { role: 'user', content: { type: 'text', text: `${text(read.value as PromptArguments)} ${RULES}` } },
-        ],
+        messages: [{ role: 'user', content: { type: 'text', text: `${text(read.value)} ${RULES}` } }],
       }
     })
   }

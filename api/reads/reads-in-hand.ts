@@ -1,6 +1,6 @@
 import { FairSemaphore } from '../../runtime/fair-semaphore.ts'
 
-type Answer = { workspaceId: string; bytes: number }
+type ReadAnswerSize = { workspaceId: string; bytes: number }
 
 /** The bytes of the large answers to reads of a process. They leave room for the answers of others. */
 export type ReadsInHand = {
@@ -10,7 +10,7 @@ export type ReadsInHand = {
    */
   whenBytesFit: <T>(workspaceId: string, read: () => Promise<T>, patienceMs: number) => Promise<T | undefined>
   /** Counts an answer. Call the returned function once the answer is written. */
-  takeAnswer: (answer: Answer) => () => void
+  takeAnswer: (answer: ReadAnswerSize) => () => void
 }
 
 const MOST_BYTES = 64 * 1024 * 1024

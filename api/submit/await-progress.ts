@@ -33,9 +33,9 @@ type WaitingRequest = AwaitedSubmission & {
 
 /** The waiting requests of a workspace, in their order. */
 type WaitingSubmissions = { all: Set<WaitingRequest>; unasked: Set<WaitingRequest> }
-type Waiting = ReadonlyMap<string, WaitingSubmissions>
+type WaitingByWorkspace = ReadonlyMap<string, WaitingSubmissions>
 
-type Stores = { find: FindProgress; now: () => number; hurry: (workspaceId: string) => void }
+type LookSteps = { find: FindProgress; now: () => number; hurry: (workspaceId: string) => void }
 
 /**
  * Waits until a submission reaches the milestone; undefined if the time ends first. All waiting
@@ -44,7 +44,7 @@ type Stores = { find: FindProgress; now: () => number; hurry: (workspaceId: stri
  */
 export const createAwaitProgress = (
   find: FindProgress,
-  { now, stop, hurry }: Omit<Stores, 'find'> & { stop: AbortSignal },
+  { now, stop, hurry }: Omit<LookSteps, 'find'> & { stop: AbortSignal },
 ): AwaitProgress => {
   const waiting = new Map<string, WaitingSubmissions>()
   let isLooking = false
@@ -97,7 +97,7 @@ export const createAwaitProgress = (
  * Answers the requests whose submission reached the milestone or whose time is over. Returns
  * whether so many were answered that further ones may be done.
  */
-const lookOnce = async ({ find, now, hurry }: Stores, waiting: Waiting): Promise<boolean> => {
+const lookOnce = async ({ find, now, hurry }: LookSteps, waiting: WaitingByWorkspace): Promise<boolean> => {
   const asked = [...waiting.values()].flatMap((own) => [...takeAsked(own)])
   const submissions = new Map(asked.map(({ workspaceId, id }) => [id, { workspaceId, id }]))
   const found = await find([...submissions.values()]).catch(() => [])

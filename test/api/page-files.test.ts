@@ -9,7 +9,7 @@ const BUNDLE = '/docs/swagger-ui-bundle.js'
 const load = (app: ReturnType<typeof appWithoutStores>, path: string, method = 'GET') =>
   app.handle(new Request(`http://x${path}`, { method }))
 
-describe('a large file that anybody may load', () => {
+describe('a large file for clients without a token', () => {
   it(`is on its way to at most ${MOST} clients, and others load small files and other paths meanwhile`, async () => {
     const app = appWithoutStores()
     for (let at = 0; at <= MOST; at++)

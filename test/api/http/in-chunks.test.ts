@@ -7,7 +7,7 @@ import { seeded } from '../../support/property-seed.ts'
 const MOST_CHUNK_BYTES = 64 * 1024 + 3
 
 describe('an answer in chunks', () => {
-  it('has the bytes of its text, whatever characters stand at the ends of its chunks', async () => {
+  it('has the bytes of its text, also with large characters at the ends of its chunks', async () => {
     const parts = fc.array(
       fc.tuple(fc.constantFrom('a', 'é', '好', '😀', '\uD83D', '\uDE00'), fc.integer({ min: 1, max: 50_000 })),
       { minLength: 1, maxLength: 6 },

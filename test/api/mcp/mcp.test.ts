@@ -114,7 +114,7 @@ describe('POST /mcp', () => {
     }
   })
 
-  it('takes null for whatever a client leaves out', async () => {
+  it('takes a member that is null for one that is left out', async () => {
     const { handle } = appWithoutStores()
     const none = {
       source: null,
@@ -150,7 +150,7 @@ describe('POST /mcp', () => {
     assert.equal((await ask(handle, { body: JSON.stringify(notification) })).status, 202)
   })
 
-  it('answers in JSON whatever a client accepts, and in a stream to a client that accepts nothing else', async () => {
+  it('answers in JSON for each Accept header, and in a stream to a client that accepts nothing else', async () => {
     const { handle } = appWithoutStores()
     const list = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })
     for (const [Accept, type] of [
