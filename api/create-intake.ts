@@ -19,6 +19,7 @@ import { createAuthenticate } from './authenticate.ts'
 import type { ApiConfig } from './config.ts'
 import { createResolveReferences } from './resolve-references.ts'
 import { canStillAnswer } from './serve.ts'
+import { createAwaitFinished } from './submit/await-finished.ts'
 import { createAwaitProgress, type FindProgress } from './submit/await-progress.ts'
 import { createEmptyBuckets } from './submit/rate-limit.ts'
 import type { IntakeDependencies } from './submit/intake.ts'
@@ -77,6 +78,7 @@ export const createIntake = (resources: Resources, shared: SharedParts): IntakeD
     canPurgeMatch: (workspaceId, wanted) =>
       withinTime(canPurgeMatch(sql, { hashKey, workspaceId }, wanted), LOOK_UP_TIMEOUT_MS),
     awaitProgress,
+    awaitFinished: createAwaitFinished(awaitProgress),
     emptyBuckets: createEmptyBuckets(steadily),
     pressure,
     limitOf: (operation) => limitOf(config, operation),

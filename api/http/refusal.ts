@@ -2,7 +2,8 @@ import type { Problem } from '../../contract/check-body.ts'
 
 /** The reasons to refuse a request. */
 export type Refusal =
-  | { refused: 'unauthenticated' }
+  /** `needs`: the scope, on a path that names it. */
+  | { refused: 'unauthenticated'; needs?: 'read' }
   | { refused: 'forbidden'; needs: 'submit' | 'read' | 'admin' }
   | { refused: 'not-json' }
   | { refused: 'too-large'; maxBytes: number }
@@ -36,6 +37,7 @@ export type Unavailable = {
     | 'stores'
     | 'reads'
     | 'reads-at-once'
+    | 'files-at-once'
 }
 
 export const isRefusal = (value: object): value is Refusal => 'refused' in value
@@ -62,9 +64,7 @@ export const refusalAnswer = (refusal: Refusal): RefusalAnswer => {
   if (isFixed(refusal)) return answer(...FIXED[refusal.refused])
   switch (refusal.refused) {
     case 'unauthenticated':
-      return answer(401, 'A valid bearer token is required: send Authorization: Bearer <ACCESS_TOKEN>.', {
-        'WWW-Authenticate': 'Bearer',
-      })
+      return unauthenticated(refusal.needs)
     case 'forbidden':
       return answer(403, `The token does not permit this request: the scope ${scopesFor(refusal.needs)} is required.`)
     case 'too-large':
@@ -96,6 +96,14 @@ export const refusalAnswer = (refusal: Refusal): RefusalAnswer => {
       return answer(503, UNAVAILABLE[refusal.why], { 'Retry-After': String(RETRY_UNAVAILABLE_SECONDS) })
   }
 }
+
+const unauthenticated = (needs: 'read' | undefined): RefusalAnswer =>
+  answer(
+    401,
+    `A valid bearer token${needs ? ` of scope ${scopesFor(needs)}` : ''} is required: ` +
+      'send Authorization: Bearer <ACCESS_TOKEN>.',
+    { 'WWW-Authenticate': needs ? `Bearer scope="${needs}"` : 'Bearer' },
+  )
 
 const NOT_JSON = 'The body must be JSON in UTF-8, plain or gzip: send Content-Type: application/json.'
 
@@ -135,6 +143,7 @@ const UNAVAILABLE: Readonly<Record<Unavailable['why'], string>> = {
   stores: 'Redis or Postgres cannot be reached. Retry later.',
   reads: 'The database did not answer in time. Retry later.',
   'reads-at-once': 'Too many reads of this workspace are under way. Retry later.',
+  'files-at-once': 'Too many clients are loading this page. Retry later.',
   postgres: 'The database cannot be reached. Nothing was accepted; retry later.',
 }
 

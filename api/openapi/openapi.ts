@@ -12,6 +12,7 @@ import {
   MAX_REPORTED_PROBLEMS,
 } from '../../contract/limits.ts'
 import { PLACEHOLDER_FORMS, PLACEHOLDER_WORDS } from '../../contract/identity/placeholders.ts'
+import type { SendOpenFile } from '../page-files.ts'
 import { schemas } from './schemas.ts'
 import { PARAMETERS, RESPONSE_HEADERS } from './headers.ts'
 import { PATHS_OF_SUBMISSIONS, PATHS_OUTSIDE } from './paths.ts'
@@ -106,7 +107,7 @@ export const openApiDocument = async (basePath: string): Promise<JsonObject> => 
     contact: { name: 'The operators of this installation' },
     license: { name: 'MIT', identifier: 'MIT' },
   },
-  servers: [{ url: './', description: 'The service that this document comes from.' }],
+  servers: [{ url: '.', description: 'The service that this document comes from.' }],
   security: [{ bearer: [] }],
   tags: [
     { name: 'Submissions', description: 'Make submissions, and look up their receipts.' },
@@ -133,10 +134,10 @@ export const openApiDocument = async (basePath: string): Promise<JsonObject> => 
 })
 
 /** GET /openapi.json. Only the first request makes the document: most processes never need it. */
-export const openApiPage = (basePath: string): (() => Promise<Response>) => {
-  let text: Promise<string> | undefined
+export const openApiPage = (basePath: string, sendFile: SendOpenFile): (() => Promise<Response>) => {
+  let bytes: Promise<Uint8Array<ArrayBuffer>> | undefined
   return async () => {
-    text ??= openApiDocument(basePath).then((document) => JSON.stringify(document))
-    return new Response(await text, { headers: { 'Content-Type': 'application/json; charset=utf-8' } })
+    bytes ??= openApiDocument(basePath).then((document) => new TextEncoder().encode(JSON.stringify(document)))
+    return sendFile('openapi.json', await bytes, {})
   }
 }
