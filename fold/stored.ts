@@ -71,7 +71,7 @@ export type WantedKeys = { readonly [K in KeyKind]: ReadonlyMap<string, Need> }
 export type StoredState = {
   /** The position of the workspace; undefined if it is deleted. */
   position: number | undefined
-  /** Records of absorbed contacts or accounts still have to move. */
+  /** A save has left records to move. */
   hasMoves: boolean
   /** Records of a decided purge still have to be removed. */
   isRemoving: boolean

@@ -10,9 +10,12 @@ import { applyStride, type StrideStores } from './apply-stride.ts'
 import type { OnSettled } from './follow-up.ts'
 import { joinOutcomes, nothingDone, type Stride, type StrideOutcome } from './stride-outcome.ts'
 
-/** The most attempts at a single submission whose fault may pass. */
-const MOST_ATTEMPTS = 8
-const FIRST_PAUSE_MS = 250
+/**
+ * The most attempts at a single submission whose fault may pass, and the pause between them. Its
+ * workspace waits meanwhile. Maintenance replays the submission later.
+ */
+const MOST_ATTEMPTS = 2
+const PAUSE_MS = 250
 
 /** By workspace: the number of a failing submission, and how often it failed in this process. */
 type Attempts = Map<string, { number: number; count: number }>
@@ -120,16 +123,16 @@ const postponeOrGiveUp = async (
   if (!isPermanentFault(error) && count < MOST_ATTEMPTS) {
     dependencies.attempts.set(workspaceId, { number, count })
     dependencies.log('error', 'apply_failed', { workspaceId, submissionId, attempts: count, fault: reason })
-    return { ...nothingDone(), end: 'postponed', position: after, ms: FIRST_PAUSE_MS * 2 ** (count - 1) }
+    return { ...nothingDone(), end: 'postponed', position: after, ms: PAUSE_MS }
   }
-  return giveUp(dependencies, stride, { attempts: count, reason })
+  return giveUp(dependencies, stride, { attempts: count, reason, mayPass: !isPermanentFault(error) })
 }
 
 /** Sets the only submission of a stride aside as dead, unless another writer has passed it. */
 export const giveUp = async (
   dependencies: FaultDependencies,
   stride: Stride,
-  why: { attempts: number; reason: string },
+  why: { attempts: number; reason: string; mayPass?: boolean },
 ): Promise<StrideOutcome> => {
   const { sql, hashKey, log, onSettled } = dependencies
   const { workspaceId, after, submissions } = stride

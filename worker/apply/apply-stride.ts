@@ -10,7 +10,7 @@ import { nothingDone, type Done, type Stride, type StrideOutcome } from './strid
 
 /** More rounds without progress show a fault: the fold may ask for a key that is never loaded. */
 const MOST_ROUNDS = 100
-/** Steps that move or remove records. All of them together take a second or two. */
+/** Steps that move or remove records. All of them together take some seconds. */
 const MOST_STEPS = 20
 
 export type StrideStores = {
@@ -29,7 +29,7 @@ type Work = {
   segment: Segment
   /** Another writer held the workspace, so the next save waits for it. */
   waits: boolean
-  /** The last save has left records to move. */
+  /** The last save or step has left records to move. */
   hasMoves: boolean
   done: Done
 }
@@ -38,8 +38,9 @@ type Work = {
  * Applies a stride of one workspace: loads the keys of a segment, takes the step that follows from
  * the stored rows, and repeats. A purge cuts the stride into segments. Another load follows if the
  * fold needs more rows, or if another writer was faster. `isShared`: strides of other workspaces
- * wait for this one, so it moves and removes no records. A stride that moves or removes many
- * records ends before its submissions, and the next one goes on.
+ * wait for this one, so it moves and removes no records. A stride with many records to move or to
+ * remove goes on in another job. Until all are moved, its position is not noted in Redis: so a worker
+ * goes on with them, even if no submission follows.
  *
  * @throws faults of Postgres, and an error if the stride makes no progress
  */
@@ -48,25 +49,27 @@ export const applyStride = async (
   stride: Stride,
   { isShared }: { isShared: boolean },
 ): Promise<StrideOutcome> => {
-  const { workspaceId } = stride
   const work = beginWork(stores, stride)
   let stepsLeft = MOST_STEPS
   for (let round = 0; round <= MOST_ROUNDS; round++) {
-    const before = work.position
-    const { keys, submissions } = work.segment
-    const stored = await stores.store.load(workspaceId, { keys, ofAnySize: submissions.length === 1 })
-    noteStored(stores, work, stored)
-    const step = nextStep({ known: before, due: work.due, segment: work.segment }, stored)
+    const step = await findStep(stores, work)
     if (step.do === 'end') return endOf(work.done, step)
-    if (step.do === 'move' || step.do === 'remove') {
-      if (isShared) return { ...work.done, end: 'backlog' }
-      if (--stepsLeft < 0) return { ...work.done, end: 'applied', position: work.position }
-    }
+    if (step.do === 'move' || step.do === 'remove')
+      if (isShared || --stepsLeft < 0) return { ...work.done, end: 'backlog' }
     const isProgress = await doStep(stores, work, step)
     if (work.due.length === 0 && !work.hasMoves) return { ...work.done, end: 'applied', position: work.position }
     if (isProgress) round = 0
   }
   throw new Error(`A stride made no progress in ${MOST_ROUNDS} rounds.`)
+}
+
+const findStep = async (stores: StrideStores, work: Work): Promise<Step> => {
+  if (work.hasMoves) return { do: 'move' }
+  const { position: known, segment } = work
+  const { keys, submissions, realm } = segment
+  const stored = await stores.store.load(realm.workspaceId, { keys, ofAnySize: submissions.length === 1 })
+  noteStored(stores, work, stored)
+  return nextStep({ known, due: work.due, segment }, stored)
 }
 
 const endOf = (done: Done, step: Extract<Step, { do: 'end' }>): StrideOutcome =>
@@ -81,7 +84,7 @@ const doStep = async (stores: StrideStores, work: Work, step: Exclude<Step, { do
       return false
     case 'move':
       work.hasMoves = await stores.store.moveRecords(workspaceId)
-      return work.hasMoves
+      return true
     case 'remove':
       return stores.store.removeRecords(workspaceId)
     case 'decide':
