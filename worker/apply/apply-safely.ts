@@ -5,7 +5,6 @@ import { setAside } from '../../db/submissions/dead.ts'
 import { readPosition } from '../../db/submissions/position.ts'
 import { describeFault, isPermanentFault, isUnavailable } from '../../runtime/fault.ts'
 import type { Logger } from '../../runtime/logger.ts'
-import { withinTime } from '../../runtime/within-time.ts'
 import { applyStride, type StrideStores } from './apply-stride.ts'
 import type { OnSettled } from './follow-up.ts'
 import { joinOutcomes, nothingDone, type Stride, type StrideOutcome } from './stride-outcome.ts'
@@ -24,7 +23,6 @@ export type FaultDependencies = Omit<StrideStores, 'store'> & {
   /** For strides of several workspaces. */
   sharedStore: StrideStore
   log: Logger
-  /** A stride that takes longer counts as an outage of Postgres: its connection may hang. */
   answerWithinMs: number
   onSettled: OnSettled
   attempts: Attempts
@@ -52,11 +50,9 @@ export const applyTogether = async (
   return watch(dependencies, strides, () => Promise.all(strides.map(applyOne)))
 }
 
-/** Counts a hanging connection as an outage, and logs the programs that keep the work waiting. */
-const watch = <T>(dependencies: FaultDependencies, strides: readonly Stride[], work: () => Promise<T>): Promise<T> => {
-  const workspaceIds = strides.map(({ workspaceId }) => workspaceId)
-  return logBlockers({ ...dependencies, workspaceIds }, () => withinTime(work(), dependencies.answerWithinMs))
-}
+/** Logs the programs that keep the work waiting. */
+const watch = <T>(dependencies: FaultDependencies, strides: readonly Stride[], work: () => Promise<T>): Promise<T> =>
+  logBlockers({ ...dependencies, workspaceIds: strides.map(({ workspaceId }) => workspaceId) }, work)
 
 const LOOK_FOR_BLOCKERS_EVERY_MS = 3_000
 

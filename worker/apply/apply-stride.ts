@@ -4,6 +4,7 @@ import type { StrideStore } from '../../db/apply/stride-store.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { decidePurge } from '../../db/purges/decide-purge.ts'
 import type { StoredState } from '../../fold/stored.ts'
+import { withinTime } from '../../runtime/within-time.ts'
 import { loadWhole, nextSegment, nextStep, type Step } from './next-step.ts'
 import type { Segment } from './segment.ts'
 import { nothingDone, type Done, type Stride, type StrideOutcome } from './stride-outcome.ts'
@@ -18,6 +19,7 @@ export type StrideStores = {
   hashKey: HashKey
   /** Loads and saves of strides. */
   store: StrideStore
+  answerWithinMs?: number
   /** Workspaces with a known purge. The first load of their strides includes epochs. */
   purgedWorkspaces: Set<string>
 }
@@ -52,22 +54,27 @@ export const applyStride = async (
   const work = beginWork(stores, stride)
   let stepsLeft = MOST_STEPS
   for (let round = 0; round <= MOST_ROUNDS; round++) {
-    const step = await findStep(stores, work)
+    const step = await answered(stores, findStep(stores, work))
     if (step.do === 'end') return endOf(work.done, step)
+    if (isShared && step.do === 'part') return { ...work.done, end: 'backlog' }
     if (step.do === 'move' || step.do === 'remove')
       if (isShared || --stepsLeft < 0) return { ...work.done, end: 'backlog' }
-    const isProgress = await doStep(stores, work, step)
+    const isProgress = await answered(stores, doStep(stores, work, step))
     if (work.due.length === 0 && !work.hasMoves) return { ...work.done, end: 'applied', position: work.position }
     if (isProgress) round = 0
   }
   throw new Error(`A stride made no progress in ${MOST_ROUNDS} rounds.`)
 }
 
+/** A step whose answer does not come counts as an outage of Postgres: its connection may hang. */
+const answered = <T>({ answerWithinMs }: StrideStores, step: Promise<T>): Promise<T> =>
+  answerWithinMs === undefined ? step : withinTime(step, answerWithinMs)
+
 const findStep = async (stores: StrideStores, work: Work): Promise<Step> => {
   if (work.hasMoves) return { do: 'move' }
   const { position: known, segment } = work
-  const { keys, submissions, realm } = segment
-  const stored = await stores.store.load(realm.workspaceId, { keys, ofAnySize: submissions.length === 1 })
+  const { keys, realm } = segment
+  const stored = await stores.store.load(realm.workspaceId, { keys })
   noteStored(stores, work, stored)
   return nextStep({ known, due: work.due, segment }, stored)
 }
@@ -87,6 +94,8 @@ const doStep = async (stores: StrideStores, work: Work, step: Exclude<Step, { do
       return true
     case 'remove':
       return stores.store.removeRecords(workspaceId)
+    case 'part':
+      return savePart(stores, work, step)
     case 'decide':
       return decide(stores, work, step)
     case 'save':
@@ -160,6 +169,19 @@ const save = async (
       goOnAfter(stores, work, end)
       return true
   }
+}
+
+const savePart = async (
+  stores: StrideStores,
+  work: Work,
+  { changes, segment }: Extract<Step, { do: 'part' }>,
+): Promise<boolean> => {
+  const { position, waits } = work
+  const counts = { expected: position, position, applied: 0, superseded: 0 }
+  const { outcome } = await stores.store.save(segment.realm.workspaceId, { ...counts, changes, waits })
+  work.waits = outcome !== 'saved'
+  if (outcome === 'saved') work.segment = segment
+  return outcome === 'saved'
 }
 
 /** This worker is done with all submissions up to the position. */
