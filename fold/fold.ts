@@ -93,9 +93,7 @@ export class Fold {
   }
 
   #lackingProfiles(): Profile[] {
-    return [...this.#lacking].filter(
-      (profile) => profile.lacks === 'columns' || !profile.current().isMetadataSaved,
-    )
+    return [...this.#lacking].filter((profile) => profile.lacks === 'columns' || !profile.current().isMetadataSaved)
   }
 
   /** The changed rows, by table. */

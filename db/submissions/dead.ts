@@ -136,10 +136,7 @@ export const markReplayed = async (
  * The dead submissions whose next replay by maintenance is due, at most `limit`. Their next replay
  * moves on, so that one that is refused does not delay the others.
  */
-export const takeDueRetries = async (
-  sql: Sql,
-  limit: number,
-): Promise<{ workspaceId: string; id: string }[]> => {
+export const takeDueRetries = async (sql: Sql, limit: number): Promise<{ workspaceId: string; id: string }[]> => {
   const due = await sql<{ workspaceId: string; id: string }[]>`
     select d.workspace_id as "workspaceId", d.id from dead_submission as d
     where d.retry_at <= now() and not exists (select from deleted_workspace as w where w.id = d.workspace_id)

@@ -93,7 +93,8 @@ const foldSegment = (segment: Segment, stored: StoredState): Step => {
   missing.push(...fold.lacking())
   if (missing.length === 0) return { do: 'save', fold, end: submissions.at(-1)!.number, skipped }
   // Before that, the fold can be wrong about more than the metadata that it lacks.
-  if (fold.hasTooMuch() && missing.every((state) => 'metadata' in state && state.metadata)) return saveOrLoadPart(segment, fold)
+  if (fold.hasTooMuch() && missing.every((state) => 'metadata' in state && state.metadata))
+    return saveOrLoadPart(segment, fold)
   for (const state of missing) addMissing(segment, state)
   return { do: 'load', segment }
 }

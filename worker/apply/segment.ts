@@ -63,8 +63,7 @@ export const nextPart = (
   for (const kind of Object.keys(keys) as KeyKind[])
     for (const [key, { profile }] of keys[kind]) want(next.keys[kind], key, profile ? { profile } : {})
   for (const [at, { kind, ids }] of lacking.entries())
-    for (const id of ids)
-      want(next.keys[kind], id, at === 0 ? { metadata: true, ofAnySize: true } : { metadata: true })
+    for (const id of ids) want(next.keys[kind], id, at === 0 ? { metadata: true, ofAnySize: true } : { metadata: true })
   return next
 }
 
