@@ -12,7 +12,8 @@ import type { JsonValue } from '../contract/json.ts'
 import type { Submission } from '../contract/submission.ts'
 import type { Changes } from './changes.ts'
 import type { Claims, Profiles, Unresolved } from './profiles.ts'
-import { identifiedValues, type Profile, textOf } from './profile.ts'
+import type { Profile } from './profile.ts'
+import { identifiedValues, textOf } from './profile-values.ts'
 import type { StoredRowOf } from './stored.ts'
 
 /** `source`: the source stored with the external id if the account is new. */

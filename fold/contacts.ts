@@ -14,7 +14,8 @@ import type { JsonValue } from '../contract/json.ts'
 import type { Submission } from '../contract/submission.ts'
 import type { Changes } from './changes.ts'
 import type { Claims, Epochs, Profiles, Unresolved } from './profiles.ts'
-import { identifiedValues, type Profile, textOf } from './profile.ts'
+import type { Profile } from './profile.ts'
+import { identifiedValues, textOf } from './profile-values.ts'
 import type { StoredRow, StoredRowOf } from './stored.ts'
 
 /** An external id in one of its sources. */
@@ -37,7 +38,7 @@ export class Contacts {
   readonly #byExternalId = new Map<string, SourceKey[]>()
   readonly #newKeys: NewKey[] = []
 
-  constructor(realm: Realm, epochs: Epochs, unresolved: Unresolved, profiles: Profiles) {
+  constructor({ realm, epochs, unresolved, profiles }: Pick<Contacts, 'realm' | 'epochs' | 'unresolved' | 'profiles'>) {
     this.realm = realm
     this.epochs = epochs
     this.unresolved = unresolved

@@ -35,8 +35,9 @@ export class Fold {
   /** `saved`: the contacts and accounts whose metadata an earlier part of the submission has saved. */
   constructor(realm: Realm, saved: ReadonlySet<string> = new Set()) {
     const open = (kind: 'contact' | 'account') => new Profiles({ kind, saved, lacking: this.#lacking })
-    this.#contacts = new Contacts(realm, this.#epochs, this.#unresolved, open('contact'))
-    this.#accounts = new Accounts(realm, this.#unresolved, open('account'))
+    const [epochs, unresolved] = [this.#epochs, this.#unresolved]
+    this.#contacts = new Contacts({ realm, epochs, unresolved, profiles: open('contact') })
+    this.#accounts = new Accounts(realm, unresolved, open('account'))
     this.#projects = new Projects(realm)
     const registers = {
       contacts: this.#contacts,
@@ -75,8 +76,8 @@ export class Fold {
   }
 
   /**
-   * The metadata of the contacts and accounts of which all is loaded, as rows, and their ids. `lacking`:
-   * the ids of the others, each with those that it absorbs.
+   * The complete metadata of contacts and accounts, as rows, and their ids. `lacking`: the ids of the
+   * incomplete ones, each with the ids that it absorbs.
    */
   part(): { changes: Changes; saved: string[]; lacking: FoldedIds[] } {
     const [changes, saved, lacking]: [Changes, string[], FoldedIds[]] = [noChanges(), [], []]

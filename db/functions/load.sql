@@ -69,7 +69,7 @@ $$;
 -- The most bytes of metadata of contacts, and as many of accounts, that one load brings. What a
 -- stride brings is small, but each of its keys can lead to 16 MB.
 create or replace function metadata_limit() returns integer
-  language sql immutable parallel safe as 'select 8000000';
+  language sql immutable parallel safe as 'select 4000000';
 
 create or replace function load_contacts(sole uuid[], keys jsonb) returns table (workspace_id uuid, found json, profile json)
   language plpgsql stable as $$
@@ -131,8 +131,7 @@ begin
     select l.workspace_id, l.found, case when l.id is not null then json_build_object(
       'id', l.id, 'first', l.first_number, 'number', coalesce(l.newest_number, l.number),
       'updatedAt', instant_of(l.source_updated_at), 'columns', json_strip_nulls(json_build_object(
-        'name', l.name, 'domain', l.domain, 'contract_value', l.contract_value, 'source_created_at', l.source_created_at,
-        'source_updated_at', l.source_updated_at)),
+        'name', l.name, 'domain', l.domain, 'contract_value', l.contract_value, 'source_created_at', l.source_created_at, 'source_updated_at', l.source_updated_at)),
       'properties', case when l.is_whole and not l.is_left_out then l.properties end, 'isLeftOut', l.is_left_out
     ) end
     from (select n.workspace_id, n.found, n.is_whole, c.id, c.first_number, c.number, c.newest_number, c.name, c.domain,

@@ -1,4 +1,4 @@
--- What a save leaves to do in steps. Records of an absorbed contact (kind c) or account (kind a)
+-- The steps that a save leaves to do. Records of an absorbed contact (kind c) or account (kind a)
 -- move to the absorber. Records that wait for an external id (kind r) get the contact or account
 -- that has got it. `save` moves the first move_limit() records, and `move_step` the rest. Until
 -- then, the workspace applies nothing else, and the submissions of the save read as queued
@@ -59,7 +59,7 @@ begin
   return cardinality(records);
 end $$;
 
--- Moves the first records, in a save, and notes in pending_move what may have more. Returns the
+-- Moves the first records, in a save, and notes in pending_move the moves that may have more. Returns the
 -- workspaces of the noted moves. sole: as in load.sql.
 create or replace function move_first(sole uuid[], changes jsonb) returns uuid[]
   language plpgsql as $$
@@ -92,7 +92,7 @@ begin
   return moving;
 end $$;
 
--- Moves a step of what is left in a workspace. Returns whether more may be left.
+-- Moves a step of the records that are left in a workspace. Returns whether more may be left.
 create or replace function move_step(ws uuid) returns boolean
   language plpgsql
   set enable_seqscan = off

@@ -51,9 +51,9 @@ export const addMissing = (segment: Segment, missing: MissingState): void => {
 }
 
 /**
- * The next load of a submission whose contacts and accounts have too much metadata for one load: the
- * metadata of those that the last fold lacked, in its order, as far as the load has room. It always
- * has room for the first contact or account, with those that it absorbs.
+ * The next load of a submission whose contacts and accounts have too much metadata for one load. It
+ * asks for the metadata that the last fold lacked, in its order. The load always has room for the
+ * first contact or account, with the ones that it absorbs.
  */
 export const nextPart = (
   { realm, submissions, keys, saved }: Segment,

@@ -50,12 +50,12 @@ describe('a stride', () => {
         operation,
         body,
         ...more,
-      } as Submission),
+      }),
     )
-  const applyOnce = (submissions: readonly Submission[], after: number, store = createStrideStore(schema.sql)) =>
+  const applyOnce = (submissions: readonly Submission[], from: number, store = createStrideStore(schema.sql)) =>
     applyStride(
       { sql: schema.sql, hashKey, store, purgedWorkspaces: new Set<string>() },
-      { workspaceId, after, submissions },
+      { workspaceId, after: from, submissions },
       { isShared: false },
     )
   /** Applies submissions, and returns the outcome of each stride that this takes. */
@@ -209,7 +209,7 @@ describe('a stride', () => {
   ])
     it(`${title} in parts, and a repeated part changes nothing`, async () => {
       const history = made(earlier)
-      await limit('metadata_limit', 8_000_000)
+      await limit('metadata_limit', 4_000_000)
       await apply(history)
       await limit('metadata_limit', 10_000)
       const [large] = made([last], replay === true ? { originalNumber: FIRST - 5 } : {})
@@ -229,9 +229,9 @@ describe('a stride', () => {
           return own.save(...given)
         },
       }
-      const after = FIRST + position - 1
-      await assert.rejects(applyOnce([large!], after, store), { message: 'killed' })
-      assert.equal((await applyOnce([large!], after, store)).end, 'applied')
+      const from = FIRST + position - 1
+      await assert.rejects(applyOnce([large!], from, store), { message: 'killed' })
+      assert.equal((await applyOnce([large!], from, store)).end, 'applied')
       assert.ok(Math.max(...loaded) < 40_000, `a load had ${Math.max(...loaded)} bytes of metadata`)
       assert.deepEqual(await dumpTables(schema.sql), dumpModel(applyAll(hashKey, [...history, large!])))
       assert.equal(await stateOf(large!.submissionId), 'applied')
