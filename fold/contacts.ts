@@ -14,8 +14,9 @@ import type { FeedbackRecord } from '../contract/feedback-record.ts'
 import type { JsonValue } from '../contract/json.ts'
 import type { Submission } from '../contract/submission.ts'
 import type { Changes } from './changes.ts'
-import { type Claims, type Epochs, Profiles, type Unresolved } from './profiles.ts'
-import { identifiedValues, type Profile, textOf } from './profile.ts'
+import type { Claims, Epochs, Profiles, Unresolved } from './profiles.ts'
+import type { Profile } from './profile.ts'
+import { identifiedValues, textOf } from './profile-values.ts'
 import type { StoredRow, StoredRowOf } from './stored.ts'
 
 /** An external id in one of its sources. */
@@ -32,16 +33,17 @@ export class Contacts {
   readonly realm: Realm
   readonly epochs: Epochs
   readonly unresolved: Unresolved
-  readonly profiles = new Profiles('contact')
+  readonly profiles: Profiles
   readonly emails: Emails
   /** By the key of an external id in all sources; the oldest source comes first. */
   readonly #byExternalId = new Map<string, SourceKey[]>()
   readonly #newKeys: NewKey[] = []
 
-  constructor(realm: Realm, epochs: Epochs, unresolved: Unresolved) {
+  constructor({ realm, epochs, unresolved, profiles }: Pick<Contacts, 'realm' | 'epochs' | 'unresolved' | 'profiles'>) {
     this.realm = realm
     this.epochs = epochs
     this.unresolved = unresolved
+    this.profiles = profiles
     this.emails = new Emails(realm, epochs, this.profiles)
   }
 
