@@ -10,7 +10,7 @@ import { codeOf, describeFault } from '../runtime/fault.ts'
 import { pathOfCaller as pathIn } from '../runtime/path-of-caller.ts'
 import { printable } from '../runtime/printable.ts'
 import { serviceEnvironment } from '../runtime/service-file.ts'
-import { BadSettings, readSettings, type SettingName, type Settings, withSecretFiles } from '../runtime/settings.ts'
+import { BadSettings, type Environment, readSettings, type SettingName, type Settings, withSecretFiles } from '../runtime/settings.ts'
 import { closeQueues, type JobQueues, openQueues } from '../queue/jobs/job-queues.ts'
 import { connectForCommand, isRefusedByRedis, type RedisClient } from '../queue/redis/connect-redis.ts'
 
@@ -48,9 +48,14 @@ type Command = {
    * The command takes a word that is not an option. For an action, such a word is always allowed.
    */
   takesWord?: boolean
+  /** Opens the servers of the command; by default it uses those of the service. */
+  openServers?: (values: CommandContext['values']) => Promise<OpenedServers>
   /** What the command does, or each of its actions by name. */
   run: Action | Readonly<Record<string, Action>>
 }
+
+/** `environment` has the addresses. `stop` ends the servers that were started for the command. */
+export type OpenedServers = { environment: Environment; stop: () => Promise<void> }
 
 type Action = (context: CommandContext, word: string | undefined) => Promise<void>
 
@@ -81,7 +86,7 @@ export const runCommand = async (command: Command): Promise<never> => {
   try {
     const { values, positionals } = parseArgs({ options: parsedOptions(command), allowPositionals: true })
     if (values['help'] === true) print(command.usage)
-    else await runConnected(command, values as ParsedValues, actionOf(command, positionals))
+    else await runWithServers(command, values as ParsedValues, actionOf(command, positionals))
     // The command ends well only once its output is written. On a full disk the promise stays
     // pending, and the error event of stdout ends the process.
     await new Promise((resolve) => process.stdout.write('', (error) => error || resolve(undefined)))
@@ -118,8 +123,18 @@ const OTHER_KEY =
 const NO_KEY_YET =
   'The database has no HASH_KEY yet. Start the API or a worker once: the start binds the database to the key.'
 
-const runConnected = async (command: Command, values: ParsedValues, run: ChosenAction): Promise<void> => {
-  const environment = await environmentOfService()
+const runWithServers = async (command: Command, values: ParsedValues, run: ChosenAction): Promise<void> => {
+  const opened = await command.openServers?.(argumentsFrom(values).values)
+  try {
+    await runConnected(command, { values, run, environment: opened?.environment ?? (await environmentOfService()) })
+  } finally {
+    await opened?.stop()
+  }
+}
+
+type ConnectedRun = { values: ParsedValues; run: ChosenAction; environment: Environment }
+
+const runConnected = async (command: Command, { values, run, environment }: ConnectedRun): Promise<void> => {
   const read = <const Names extends readonly SettingName[]>(names: Names): Settings<Names[number]> =>
     readSettings(names, environment)
   const sql = openForCommand(read(['DATABASE_URL', 'DATABASE_SCHEMA', 'DATABASE_POOLER']), {

@@ -39,17 +39,38 @@ export const parsePurgedKey = (line: string): PurgedKey => v.parse(purgedKey, JS
 export const raisePurgedKeys = async (sql: Sql, keys: readonly PurgedKey[]): Promise<number> => {
   let contacts = 0
   for (const [workspaceId, own] of Map.groupBy(keys, (key) => key.workspaceId)) {
-    const rows = own.map(({ keyId, epoch, number }) => ({
-      keyId,
-      epoch,
-      number,
-      formerIds: Array.from({ length: epoch }, (_, former) => idOfEpoch(keyId, former)),
-    }))
     const raised = await sql<{ purgeId: string }[]>`
-      select purge_id as "purgeId" from raise_purged_keys(${workspaceId}::uuid, ${sql.json(rows)}::jsonb)`
+      select purge_id as "purgeId" from raise_purged_keys(${workspaceId}::uuid, ${sql.json(own.map(withFormerIds))}::jsonb)`
     for (const { purgeId } of raised) contacts += await removeAndEnd(sql, { workspaceId, purgeId })
   }
   return contacts
+}
+
+const withFormerIds = ({ keyId, epoch, number }: PurgedKey) => ({
+  keyId,
+  epoch,
+  number,
+  formerIds: Array.from({ length: epoch }, (_, former) => idOfEpoch(keyId, former)),
+})
+
+/**
+ * How many of these keys have a lower epoch in this database, and how many contacts from before
+ * their purge are left. 0 after `raisePurgedKeys`. A deleted workspace has neither.
+ */
+export const countUnpurged = async (sql: Sql, keys: readonly PurgedKey[]): Promise<number> => {
+  let left = 0
+  for (const [workspaceId, own] of Map.groupBy(keys, (key) => key.workspaceId)) {
+    const [row] = await sql<[{ left: number }]>`
+      select coalesce(sum(
+        cardinality(contacts_to_end(g.workspace_id, jsonb_build_array(k -> 'formerIds'), (k ->> 'number')::bigint))
+        + case when coalesce(p.epoch, 0) < (k ->> 'epoch')::int then 1 else 0 end), 0)::float8 as left
+      from workspace_progress as g
+      cross join jsonb_array_elements(${sql.json(own.map(withFormerIds))}::jsonb) as k
+      left join purged_key as p on p.workspace_id = g.workspace_id and p.key_id = (k ->> 'keyId')::uuid
+      where g.workspace_id = ${workspaceId}`
+    left += row.left
+  }
+  return left
 }
 
 /** Returns how many contacts the purge removed; 0 if a worker has ended it first. */
