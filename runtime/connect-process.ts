@@ -1,5 +1,6 @@
 import process from 'node:process'
 import { type HashKey, hashKeyFrom } from '../contract/identity/keys.ts'
+import { boundRepeats } from './bound-repeats.ts'
 import { explainPostgres, explainRedis } from './explain-fault.ts'
 import { codeOf, describeFault } from './fault.ts'
 import { type Logger, createLogger } from './logger.ts'
@@ -53,7 +54,10 @@ export const connectProcess = async <Config extends Needed, Sql, Redis>(
 ): Promise<Stores<Sql, Redis> & { config: Config }> => {
   printHelp(USAGES[kind.name])
   const config = readOrEnd(kind.readConfig)
-  const log = createLogger((line) => void process.stdout.write(line), config.LOG_LEVEL, { process: kind.name })
+  // A log that cannot be written, as on a full disk, must not end the process.
+  process.stdout.on('error', () => {})
+  const write = (line: string): void => void process.stdout.write(line)
+  const log = boundRepeats(createLogger(write, config.LOG_LEVEL, { process: kind.name }))
   const hashKey = hashKeyFrom(config.HASH_KEY)
   const sql = kind.connectPostgres(config, log)
   const redis = await kind.connectRedis(config, log)

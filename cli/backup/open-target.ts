@@ -1,15 +1,17 @@
-import process from 'node:process'
+import { stderr } from 'node:process'
 import { lockDataDir } from '../start/embedded/data-dir-lock.ts'
 import { keptHashKey } from '../start/embedded/kept-secrets.ts'
 import { type LauncherConfig, readLauncherConfig } from '../start/launcher-config.ts'
 import { createRunning, type Running } from '../start/running.ts'
 import { startServers } from '../start/start-servers.ts'
-import { withSecretFiles } from '../../runtime/settings.ts'
+import { type Environment, withSecretFiles } from '../../runtime/settings.ts'
 import { CommandError, type OpenedServers } from '../run-command.ts'
 
 /** Whether the environment names no Postgres or no Redis, so that `npm start` uses one in DATA_DIR. */
-export const isIntoDataDir = (config = readLauncherConfig(process.env)): boolean =>
-  config.DATABASE_URL === undefined || config.REDIS_URL === undefined
+export const isIntoDataDir = (given: Environment): boolean => {
+  const { DATABASE_URL, REDIS_URL } = withSecretFiles(given)
+  return !DATABASE_URL || !REDIS_URL
+}
 
 /**
  * The servers to restore into: those of DATABASE_URL and REDIS_URL. The servers that these do not
@@ -17,11 +19,11 @@ export const isIntoDataDir = (config = readLauncherConfig(process.env)): boolean
  *
  * @throws CommandError when HASH_KEY or DATA_DIR has another key, or when a server does not start
  */
-export const openTarget = async (key: string): Promise<OpenedServers> => {
-  const config = readLauncherConfig(process.env)
+export const openTarget = async (given: Environment, key: string): Promise<OpenedServers> => {
+  const config = readLauncherConfig(given)
   if (config.HASH_KEY !== undefined) refuseOtherKey('HASH_KEY', config.HASH_KEY, key)
-  const environment = { ...withSecretFiles(process.env), HASH_KEY: key }
-  if (!isIntoDataDir(config)) return { environment, stop: async () => {} }
+  const environment = { ...withSecretFiles(given), HASH_KEY: key }
+  if (!isIntoDataDir(given)) return { environment, stop: async () => {} }
   const running = createRunning()
   try {
     const urls = await startIn(config, running, key)
@@ -38,7 +40,7 @@ export const openTarget = async (key: string): Promise<OpenedServers> => {
 const startIn = async (config: LauncherConfig, running: Running, key: string): ReturnType<typeof startServers> => {
   running.add(lockDataDir(config.DATA_DIR).release)
   refuseOtherKey(config.DATA_DIR, keptHashKey(config.DATA_DIR, key), key)
-  return startServers(config, running, (line) => void process.stderr.write(`${line}\n`))
+  return startServers(config, running, (line) => void stderr.write(`${line}\n`))
 }
 
 const refuseOtherKey = (place: string, given: string, key: string): void => {

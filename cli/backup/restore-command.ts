@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import process from 'node:process'
 import { migrate, readMigrations } from '../../db/schema/migrate.ts'
 import { createLog } from '../../queue/log/log.ts'
 import { tagShortened } from '../purge/replay-purges.ts'
@@ -26,7 +27,7 @@ const check = async ({ from, purges }: Values): Promise<CheckedBackup> => {
 }
 
 const whatNext = (key: string): string =>
-  isIntoDataDir()
+  isIntoDataDir(process.env)
     ? 'DATA_DIR has the data and the key: run npm start.'
     : `Start API and workers with HASH_KEY from ${key}.`
 
@@ -38,7 +39,7 @@ await runCommand({
   // The whole backup is checked before a server starts.
   openServers: async (values) => {
     backup = await check(values)
-    return openTarget(backup.key)
+    return openTarget(process.env, backup.key)
   },
   run: async ({ sql, openQueues }) => {
     await migrate(sql, await readMigrations())

@@ -49,7 +49,8 @@ const run = async (): Promise<number> => {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}\n`)
     return 1
   }
-  const findings = await examine()
+  // Two checks can find the same fault.
+  const findings = [...new Map((await examine()).map((finding) => [finding.what, finding])).values()]
   for (const finding of findings) print(describeFinding(finding))
   const numberOf = (level: Checked['level']): number => findings.filter((finding) => finding.level === level).length
   const warnings = count(numberOf('attention'), 'warning', 'warnings')

@@ -6,6 +6,7 @@ import { printHelp } from '../../runtime/print-help.ts'
 import { removeServiceFile, writeServiceFile } from '../../runtime/service-file.ts'
 import { untilAborted } from '../../runtime/within-time.ts'
 import { lockDataDir } from './embedded/data-dir-lock.ts'
+import { explainFullDisk } from './embedded/full-disk.ts'
 import { keptHashKey, keptTokens, type Tokens } from './embedded/kept-secrets.ts'
 import { type LauncherConfig, readLauncherConfig } from './launcher-config.ts'
 import { reservePorts } from './reserve-ports.ts'
@@ -18,7 +19,10 @@ import { startServers } from './start-servers.ts'
 const SECOND_SIGNAL_AFTER_MS = 1_000
 
 const say = (line: string): void => console.error(line)
-const sayError = (error: unknown): void => say(error instanceof Error ? error.message : String(error))
+const sayError = (error: unknown): void => {
+  const text = error instanceof Error ? error.message : String(error)
+  say(explainFullDisk(text) ?? text)
+}
 
 const main = async (): Promise<number> => {
   const running = createRunning()
