@@ -19,6 +19,8 @@ type OpenRedis = { redis: RedisClient; prefix: string }
 /** The arguments and connections of a command. The connections close when the command ends well. */
 export type CommandContext = {
   sql: Sql
+  /** DATABASE_URL. */
+  databaseUrl: string
   /** The values of the options that may not be repeated. */
   values: Readonly<Record<string, string | undefined>>
   /** Every value of an option that may be repeated. */
@@ -137,7 +139,8 @@ type ConnectedRun = { values: ParsedValues; run: ChosenAction; environment: Envi
 const runConnected = async (command: Command, { values, run, environment }: ConnectedRun): Promise<void> => {
   const read = <const Names extends readonly SettingName[]>(names: Names): Settings<Names[number]> =>
     readSettings(names, environment)
-  const sql = openForCommand(read(['DATABASE_URL', 'DATABASE_SCHEMA', 'DATABASE_POOLER']), {
+  const database = read(['DATABASE_URL', 'DATABASE_SCHEMA', 'DATABASE_POOLER'])
+  const sql = openForCommand(database, {
     name: 'command',
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     isReadOnly: command.isReadOnly ?? false,
@@ -156,6 +159,7 @@ const runConnected = async (command: Command, { values, run, environment }: Conn
   }
   const context: CommandContext = {
     sql,
+    databaseUrl: database.DATABASE_URL,
     ...argumentsFrom(values),
     readHashKey: async () => {
       const hashKey = hashKeyFrom(read(['HASH_KEY']).HASH_KEY)

@@ -7,6 +7,7 @@ import type { Sql } from '../../db/connection/postgres.ts'
 import { explainPostgres, explainRedis } from '../../runtime/explain-fault.ts'
 import { describeFault } from '../../runtime/fault.ts'
 import { count } from '../../health/finding.ts'
+import { describeMisspelt, findMisspelt } from '../../runtime/misspelt-settings.ts'
 import { bypassProxies } from '../../runtime/bypass-proxies.ts'
 import { DEFAULT_DATA_DIR, readServiceFile, serviceEnvironment } from '../../runtime/service-file.ts'
 import {
@@ -25,7 +26,7 @@ import { checkPostgres } from './check-postgres.ts'
 import { checkStandbys } from './check-standbys.ts'
 import { checkRedis } from './check-redis.ts'
 import { checkWork } from './check-work.ts'
-import { type Checked, describeFinding, wrong } from './finding.ts'
+import { type Checked, describeFinding, warning, wrong } from './finding.ts'
 
 const USAGE = `usage: npm run doctor
 
@@ -66,6 +67,7 @@ const examine = async (): Promise<Checked[]> => {
   } catch (error) {
     return [...findings, ofBadSettings(error)]
   }
+  findings.push(...findMisspelt(environment).map(ofMisspelt))
   const dataDir = environment['DATA_DIR'] || DEFAULT_DATA_DIR
   const read = createReadSettings(environment, findings)
   const ports = read(['HOST', 'PORT', 'WORKER_HOST', 'WORKER_PORT'])
@@ -114,6 +116,9 @@ const ofBadSettings = (error: unknown): Checked => {
   const text = error instanceof BadSettings ? error.message.replaceAll('\n', ' ') : describeFault(error)
   return wrong(text, 'Start the service with npm start, or set the variable as docs/environment.md says.')
 }
+
+const ofMisspelt = (misspelt: Parameters<typeof describeMisspelt>[0]): Checked =>
+  warning(describeMisspelt(misspelt), 'Correct the name, or remove the variable. docs/environment.md lists all settings.')
 
 type PortSettings = Settings<'HOST' | 'PORT' | 'WORKER_HOST' | 'WORKER_PORT'>
 
