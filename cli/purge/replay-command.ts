@@ -10,9 +10,9 @@ messages. The command can be repeated.`
 await runCommand({
   usage: USAGE,
   takesWord: true,
-  run: async ({ sql, openQueues }, file) => {
+  run: async ({ sql, readHashKey, openQueues }, file) => {
     if (file === undefined) throw new CommandError(USAGE)
-    const { keys, contacts } = await replayPurges(sql, pathOfCaller(file))
+    const { keys, contacts } = await replayPurges({ sql, hashKey: await readHashKey() }, pathOfCaller(file))
     print(`${keys} purged keys read, ${contacts} contacts purged again.`)
     const { queues } = await openQueues()
     print(`${await tagShortened(sql, queues)} conversations wait for new tags.`)

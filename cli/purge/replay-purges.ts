@@ -1,5 +1,12 @@
+import type { HashKey } from '../../contract/identity/keys.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
-import { countUnpurged, parsePurgedKey, type PurgedKey, raisePurgedKeys } from '../../db/purges/purge-replay.ts'
+import {
+  countUnpurged,
+  parsePurgedKey,
+  purgeDeadAgain,
+  type PurgedKey,
+  raisePurgedKeys,
+} from '../../db/purges/purge-replay.ts'
 import { findShortened } from '../../db/tags/retag.ts'
 import { listWorkspaces } from '../../db/workspaces/workspaces.ts'
 import { addConversationTagging, type JobQueues } from '../../queue/jobs/job-queues.ts'
@@ -16,11 +23,15 @@ type ReplayCounts = { keys: number; contacts: number }
  *
  * @throws CommandError when a line is not of `purge:export`, or when a purged contact is left
  */
-export const replayPurges = async (sql: Sql, file: string): Promise<ReplayCounts> => {
+export const replayPurges = async (
+  { sql, hashKey }: { sql: Sql; hashKey: HashKey },
+  file: string,
+): Promise<ReplayCounts> => {
   const counts: ReplayCounts = { keys: 0, contacts: 0 }
   const replay = async (keys: readonly PurgedKey[]): Promise<void> => {
     counts.keys += keys.length
     counts.contacts += await raisePurgedKeys(sql, keys)
+    await purgeDeadAgain(sql, hashKey, keys)
     const left = await countUnpurged(sql, keys)
     if (left > 0) throw new CommandError(`${left} purged contacts or keys are left. This is a fault of the service: report it, and purge these contacts again.`)
   }

@@ -20,19 +20,23 @@ export const removeFirstWorkspace = async (sql: Sql): Promise<void> => {
   await sql.unsafe(`${SESSION_OF_BACKUP}; delete from workspace_progress; delete from workspace`)
 }
 
-/** Inserts the rows of one table, as `readRows` gives them. Returns their number. */
+/**
+ * Inserts the rows of one table, as `readRows` gives them, in this transaction and in no other.
+ * Returns the number of inserted rows.
+ */
 export const putRows = async (
-  sql: Sql,
+  { sql, transactionId }: { sql: Sql; transactionId: string },
   { name, columns, types }: TableColumns,
   rows: AsyncIterable<string>,
 ): Promise<number> => {
   const values = columns.map((_, index) => `(r.v ->> ${index})::${types[index]}`)
   const statement = `
     insert into ${quoted(name)} (${columns.map(quoted).join(', ')})
-    select ${values.join(', ')} from jsonb_array_elements($1::text::jsonb) as r (v)`
+    select ${values.join(', ')} from jsonb_array_elements($1::text::jsonb) as r (v)
+    where pg_current_xact_id()::text = $2`
   let count = 0
   const put = async (part: readonly string[]): Promise<void> => {
-    if (part.length > 0) count += (await sql.unsafe(statement, [`[${part.join(',')}]`])).count
+    if (part.length > 0) count += (await sql.unsafe(statement, [`[${part.join(',')}]`, transactionId])).count
   }
   let part: string[] = []
   let characters = 0

@@ -1,8 +1,10 @@
 import * as v from 'valibot'
-import { idOfEpoch } from '../../contract/identity/keys.ts'
+import { type HashKey, idOfEpoch, type Realm } from '../../contract/identity/keys.ts'
+import { namedKeys } from '../../contract/identity/purge-keys.ts'
 import type { RemovalJob } from '../../contract/jobs.ts'
+import { numberAtAcceptance, type Submission } from '../../contract/submission.ts'
 import type { Sql } from '../connection/postgres.ts'
-import { removeRecords } from './removal.ts'
+import { removeRecords, withoutContacts } from './removal.ts'
 
 const purgedKey = v.object({
   workspaceId: v.pipe(v.string(), v.uuid()),
@@ -52,6 +54,46 @@ const withFormerIds = ({ keyId, epoch, number }: PurgedKey) => ({
   number,
   formerIds: Array.from({ length: epoch }, (_, former) => idOfEpoch(keyId, former)),
 })
+
+/**
+ * Removes the contacts of these keys from the dead submissions that were accepted before the purge
+ * of the keys.
+ */
+export const purgeDeadAgain = async (sql: Sql, hashKey: HashKey, keys: readonly PurgedKey[]): Promise<void> => {
+  for (const [workspaceId, own] of Map.groupBy(keys, (key) => key.workspaceId)) {
+    const ids = own.map(({ keyId }) => keyId)
+    const dead = await sql<{ id: string; submission: string }[]>`
+      select d.id, d.submission from dead_submission as d
+      where d.workspace_id = ${workspaceId} and d.keys && ${ids}::uuid[]`
+    for (const { id, submission } of dead) {
+      const realm = { hashKey, workspaceId }
+      const whole = JSON.parse(submission) as Submission
+      const left = await withoutPurged(sql, realm, whole)
+      if (left === whole) continue
+      const kept = left === undefined ? null : { submission: JSON.stringify(left), keys: namedKeys(realm, left) }
+      // No purge is under way, so the receipt gets no subject but its own id.
+      await sql`
+        select purge_dead(${workspaceId}::uuid, ${id}::uuid, ${id}::uuid, ${kept === null ? null : sql.json(kept)}::jsonb)`
+    }
+  }
+}
+
+/**
+ * A submission without the contacts that were purged after its acceptance; undefined if nothing is
+ * left. A purge stays: it can be repeated.
+ */
+export const withoutPurged = async (
+  sql: Sql,
+  realm: Realm,
+  submission: Submission,
+): Promise<Submission | undefined> => {
+  if (submission.operation === 'purge_contact') return submission
+  const gone = await sql<{ id: string }[]>`
+    select key_id as id from purged_key
+    where workspace_id = ${realm.workspaceId} and key_id = any (${namedKeys(realm, submission)}::uuid[])
+      and number > ${numberAtAcceptance(submission)}`
+  return gone.length === 0 ? submission : withoutContacts(realm, submission, new Set(gone.map(({ id }) => id)))
+}
 
 /**
  * How many of these keys have a lower epoch in this database, and how many contacts from before
