@@ -36,7 +36,7 @@ export const REDIS_CANNOT_WRITE: Finding = {
 }
 
 const judgeServers = ({ redisUp, redisCannotWrite, postgresUp }: Point): Finding[] => [
-  ...when(redisCannotWrite, REDIS_CANNOT_WRITE),
+  ...when(redisCannotWrite === true, REDIS_CANNOT_WRITE),
   ...when(!redisUp, {
     level: 'trouble',
     what: 'Redis does not answer. Submissions are refused with 503.',
@@ -52,7 +52,7 @@ const judgeServers = ({ redisUp, redisCannotWrite, postgresUp }: Point): Finding
 
 /** A Redis that is full, or cannot write, takes no reports. So running workers look missing. */
 const judgeWorkers = (points: readonly Point[], pressure: Evidence['pressure']): Finding[] => {
-  if (pressure === 'redis-memory' || points.at(-1)!.redisCannotWrite) return []
+  if (pressure === 'redis-memory' || points.at(-1)!.redisCannotWrite === true) return []
   const { silent, unserved, queues } = points.at(-1)!
   // A worker that serves the queue ends the delay of its jobs.
   const isWaiting = (unserved ?? []).some((name) => {

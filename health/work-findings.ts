@@ -19,7 +19,7 @@ const DIFFERS_FOR_MS = 60_000
 export const judgeWork = (points: readonly Point[]): Finding[] => {
   const now = points.at(-1)!
   // Workers can take no work from a Redis that takes no writes.
-  const waiting = now.redisCannotWrite ? [] : [...judgeWaiting(points), ...judgeCrowding(now)]
+  const waiting = now.redisCannotWrite === true ? [] : [...judgeWaiting(points), ...judgeCrowding(now)]
   return [...waiting, ...judgeFailures(now, points), ...judgeMissing(points)]
 }
 

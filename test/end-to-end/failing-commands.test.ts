@@ -187,7 +187,7 @@ describe('a command that cannot do its work says why in one line, and ends with 
   it('npm start whose disk is too small for the database', { skip: CANNOT_MOUNT }, async () => {
     const disk = join(folder, 'small disk')
     mkdirSync(disk)
-    assert.equal(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', disk]).status, 0)
+    assert.equal(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=8m,mode=0711', 'tmpfs', disk]).status, 0)
     try {
       const environment = { DATA_DIR: disk, DATABASE_URL: '', REDIS_URL: testServers().redisUrl }
       const { code, stderr } = await runCommand({ environment: { ...service.environment, ...environment } }, START)
