@@ -10,7 +10,14 @@ import { codeOf, describeFault } from '../runtime/fault.ts'
 import { pathOfCaller as pathIn } from '../runtime/path-of-caller.ts'
 import { printable } from '../runtime/printable.ts'
 import { serviceEnvironment } from '../runtime/service-file.ts'
-import { BadSettings, type Environment, readSettings, type SettingName, type Settings, withSecretFiles } from '../runtime/settings.ts'
+import {
+  BadSettings,
+  type Environment,
+  readSettings,
+  type SettingName,
+  type Settings,
+  withSecretFiles,
+} from '../runtime/settings.ts'
 import { closeQueues, type JobQueues, openQueues } from '../queue/jobs/job-queues.ts'
 import { connectForCommand, isRefusedByRedis, type RedisClient } from '../queue/redis/connect-redis.ts'
 

@@ -104,8 +104,7 @@ export const refusalAnswer = (refusal: Refusal): RefusalAnswer => {
 const BODY_LIMITS =
   'The operators set the limit: MAX_BODY_BYTES, or MAX_CONVERSATION_BYTES for conversations. The limit of a batch is fixed.'
 const RATE_LIMITS = {
-  submissions:
-    'The operators set the limit: CONVERSATIONS_PER_MINUTE, or SUBMISSIONS_PER_MINUTE for other operations.',
+  submissions: 'The operators set the limit: CONVERSATIONS_PER_MINUTE, or SUBMISSIONS_PER_MINUTE for other operations.',
   calls: 'The operators set the limit: AGENT_CALLS_PER_MINUTE.',
 }
 
@@ -137,7 +136,8 @@ const isFixed = (refusal: Refusal): refusal is Extract<Refusal, { refused: keyof
 const UNAVAILABLE: Readonly<Record<Unavailable['why'], string>> = {
   redis: 'The queue did not answer in time. Nothing was confirmed; retry later with the same ids.',
   'redis-refuses': 'The queue refuses writes at the moment. Nothing was confirmed; retry later with the same ids.',
-  'redis-replicas': 'Too few replicas have the submission yet (REDIS_REPLICAS_ACK). Nothing was confirmed; retry later with the same ids.',
+  'redis-replicas':
+    'Too few replicas have the submission yet (REDIS_REPLICAS_ACK). Nothing was confirmed; retry later with the same ids.',
   'redis-memory': 'The queue is nearly full (maxmemory of Redis). Nothing was accepted; retry later.',
   backlog: 'Too many submissions wait to be processed (MAX_BACKLOG). Nothing was accepted; retry later.',
   'workspace-log-full':

@@ -8,7 +8,12 @@ import { OWNER_ONLY } from '../option-values.ts'
 import { CommandError } from '../run-command.ts'
 
 /** The files of a backup, beside the rows of its tables. */
-export const FILES = { manifest: 'backup.json', key: 'hash.key', waiting: 'waiting.ndjson', purges: 'purged-keys.ndjson' }
+export const FILES = {
+  manifest: 'backup.json',
+  key: 'hash.key',
+  waiting: 'waiting.ndjson',
+  purges: 'purged-keys.ndjson',
+}
 
 export const TABLES_FOLDER = 'tables'
 export const rowsFile = (table: string): string => `${TABLES_FOLDER}/${table}.ndjson`
@@ -70,7 +75,9 @@ export const checkBackup = async (folder: string): Promise<Manifest> => {
   })
   const read = v.safeParse(v.pipe(v.string(), v.parseJson(), manifest), text)
   if (!read.success)
-    throw new CommandError(`${folder} has a ${FILES.manifest} in an unknown form. Use the release that made the backup.`)
+    throw new CommandError(
+      `${folder} has a ${FILES.manifest} in an unknown form. Use the release that made the backup.`,
+    )
   for (const [name, { bytes, sha256 }] of Object.entries(read.output.files)) {
     const found = await hashOf(join(folder, name))
     if (found?.sha256 !== sha256 || found.bytes !== bytes)
@@ -102,5 +109,7 @@ export const readKey = async (folder: string): Promise<string> => {
   const path = join(folder, FILES.key)
   const key = (await readFile(path, 'utf8').catch(() => '')).trim().toLowerCase()
   if (/^[0-9a-f]{64}$/.test(key)) return key
-  throw new CommandError(`${path} has no key. The database works only with its key: take it from your store of secrets.`)
+  throw new CommandError(
+    `${path} has no key. The database works only with its key: take it from your store of secrets.`,
+  )
 }

@@ -33,7 +33,9 @@ export const openTarget = async (given: Environment, key: string): Promise<Opene
     }
   } catch (error) {
     await running.stopAll()
-    throw error instanceof CommandError ? error : new CommandError(error instanceof Error ? error.message : String(error))
+    throw error instanceof CommandError
+      ? error
+      : new CommandError(error instanceof Error ? error.message : String(error))
   }
 }
 

@@ -88,10 +88,7 @@ const checkAppendOnlyFile = async (
       ),
     ]
   }
-  return [
-    ...when(cannotWrite, REDIS_CANNOT_WRITE),
-    judgeAppendFsync(await settingOf(redis, 'appendfsync')),
-  ]
+  return [...when(cannotWrite, REDIS_CANNOT_WRITE), judgeAppendFsync(await settingOf(redis, 'appendfsync'))]
 }
 
 const judgeAppendFsync = (appendFsync: string | undefined): Checked => {

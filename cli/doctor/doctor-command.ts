@@ -21,7 +21,14 @@ import {
 import { withinTime } from '../../runtime/within-time.ts'
 import { connectForCommand, type RedisClient } from '../../queue/redis/connect-redis.ts'
 import { openForCommand, print } from '../run-command.ts'
-import { checkApi, checkDisk, checkRuntime, checkWorkerPort, type Tested } from './check-machine.ts'
+import {
+  checkApi,
+  checkDisk,
+  checkRuntime,
+  checkWorkerPort,
+  type Tested,
+  withoutConsequences,
+} from './check-machine.ts'
 import { checkPostgres } from './check-postgres.ts'
 import { checkStandbys } from './check-standbys.ts'
 import { checkRedis } from './check-redis.ts'
@@ -51,7 +58,8 @@ const run = async (): Promise<number> => {
     return 1
   }
   // Two checks can find the same fault.
-  const findings = [...new Map((await examine()).map((finding) => [finding.what, finding])).values()]
+  const examined = new Map((await examine()).map((finding) => [finding.what, finding]))
+  const findings = withoutConsequences([...examined.values()])
   for (const finding of findings) print(describeFinding(finding))
   const numberOf = (level: Checked['level']): number => findings.filter((finding) => finding.level === level).length
   const warnings = count(numberOf('attention'), 'warning', 'warnings')
@@ -118,7 +126,10 @@ const ofBadSettings = (error: unknown): Checked => {
 }
 
 const ofMisspelt = (misspelt: Parameters<typeof describeMisspelt>[0]): Checked =>
-  warning(describeMisspelt(misspelt), 'Correct the name, or remove the variable. docs/environment.md lists all settings.')
+  warning(
+    describeMisspelt(misspelt),
+    'Correct the name, or remove the variable. docs/environment.md lists all settings.',
+  )
 
 type PortSettings = Settings<'HOST' | 'PORT' | 'WORKER_HOST' | 'WORKER_PORT'>
 

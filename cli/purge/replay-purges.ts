@@ -33,7 +33,10 @@ export const replayPurges = async (
     counts.contacts += await raisePurgedKeys(sql, keys)
     await purgeDeadAgain(sql, hashKey, keys)
     const left = await countUnpurged(sql, keys)
-    if (left > 0) throw new CommandError(`${left} purged contacts or keys are left. This is a fault of the service: report it, and purge these contacts again.`)
+    if (left > 0)
+      throw new CommandError(
+        `${left} purged contacts or keys are left. This is a fault of the service: report it, and purge these contacts again.`,
+      )
   }
   // A file is in the order of the numbers. One call must have all keys with the same number, since
   // they may belong to one purge.

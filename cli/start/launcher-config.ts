@@ -20,9 +20,7 @@ export type LauncherConfig = Partial<Settings<SettingName>> &
  *
  * @throws BadSettings
  */
-export const readLauncherConfig = (
-  processEnvironment: Environment,
-): LauncherConfig => {
+export const readLauncherConfig = (processEnvironment: Environment): LauncherConfig => {
   const environment = withSecretFiles(processEnvironment)
   const given = (Object.keys(SETTINGS) as SettingName[]).filter((name) => environment[name])
   const settings = readSettings([...given, 'HOST', 'WORKER_HOST', 'SHUTDOWN_SECONDS'], environment)

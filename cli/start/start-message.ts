@@ -36,7 +36,7 @@ A first request, to paste into another terminal:
 curl -i ${address}/api/v1/feedbacks \\
   -H 'Authorization: Bearer ${tokens.BOOTSTRAP_ACCESS_TOKEN}' \\
   -H 'Content-Type: application/json' \\
-  -d '{"description": "Exporting a report takes ages", "contact": {"email": "ada@example.com", "name": "Ada"}, "rating": 3}'
+  -d '{"description": "Exporting a report takes too long", "contact": {"email": "ada@example.com", "name": "Ada"}, "rating": 3}'
 `
 }
 

@@ -170,7 +170,9 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
   ],
   'too many submissions of the workspace wait': [
     admit('full'),
-    unavailable('Too many submissions of this workspace wait to be processed (maxmemory of Redis). Nothing was accepted; retry later.'),
+    unavailable(
+      'Too many submissions of this workspace wait to be processed (maxmemory of Redis). Nothing was accepted; retry later.',
+    ),
   ],
   'too many submissions of all workspaces wait': [
     {
@@ -180,7 +182,9 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
   ],
   'too few replicas have the submission': [
     admit('unreplicated'),
-    unavailable('Too few replicas have the submission yet (REDIS_REPLICAS_ACK). Nothing was confirmed; retry later with the same ids.'),
+    unavailable(
+      'Too few replicas have the submission yet (REDIS_REPLICAS_ACK). Nothing was confirmed; retry later with the same ids.',
+    ),
   ],
   'Redis does not answer': [{ intake: { admit: () => fails(new Error('timed out')) } }, QUEUE_SILENT],
   'Redis is full': [

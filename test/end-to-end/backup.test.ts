@@ -88,7 +88,10 @@ describe('npm run backup', () => {
     await holdWork(service.queues)
     const sent = [
       await service.post('/feedbacks', { description: 'waits', sourceId: 'w' }),
-      await service.post('/feedbacks', { description: 'waits too', contact: { email: `${PURGED.waiting}@example.com` } }),
+      await service.post('/feedbacks', {
+        description: 'waits too',
+        contact: { email: `${PURGED.waiting}@example.com` },
+      }),
     ]
     waiting = sent.map(submissionIdOf)
     rows = await rowsOf(service.sql)
@@ -136,7 +139,10 @@ describe('npm run backup', () => {
     assert.match(printed, /^3 purged keys read, 0 contacts purged again, none of them left\.$/m)
     assert.deepEqual(await rowsOf(schema.sql), rows)
     const again = await run(environment, RESTORE, '--from', out)
-    assert.match(again.stderr, /^The database is in use: The table workspace_progress|^The database is in use: The table \w+ has rows\./)
+    assert.match(
+      again.stderr,
+      /^The database is in use: The table workspace_progress|^The database is in use: The table \w+ has rows\./,
+    )
     assert.equal(again.code, 1)
   })
 
@@ -169,7 +175,10 @@ describe('npm run backup', () => {
     const dataDir = join(folder, 'data')
     const { HASH_KEY, LOG_LEVEL = 'info' } = service.environment
     const environment = { DATA_DIR: dataDir, LOG_LEVEL }
-    assert.match(await succeed(environment, RESTORE, '--from', out), /^DATA_DIR has the data and the key: run npm start\.$/m)
+    assert.match(
+      await succeed(environment, RESTORE, '--from', out),
+      /^DATA_DIR has the data and the key: run npm start\.$/m,
+    )
     assert.equal(readFileSync(join(dataDir, 'hash.key'), 'utf8').trim(), HASH_KEY)
     const postgres = await startPostgres({ dataDir: join(dataDir, 'postgres') })
     const sql = connectPostgres(postgres.url, { connections: 1, statementTimeoutMs: 10_000, applicationName: 'test' })

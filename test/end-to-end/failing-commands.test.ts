@@ -14,7 +14,8 @@ import { idleService, type SharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 /** Only root can mount, and not in every container. */
-const CANNOT_MOUNT = process.getuid?.() === 0 && process.platform === 'linux' ? false : 'only root can mount a small disk'
+const CANNOT_MOUNT =
+  process.getuid?.() === 0 && process.platform === 'linux' ? false : 'only root can mount a small disk'
 
 type Environment = Readonly<Record<string, string>>
 
@@ -193,7 +194,10 @@ describe('a command that cannot do its work says why in one line, and ends with 
       const { code, stderr } = await runCommand({ environment: { ...service.environment, ...environment } }, START)
       const lines = stderr.trimEnd().split('\n')
       assert.deepEqual(lines.slice(0, -1), ['Making the PostgreSQL database …'])
-      assert.match(lines.at(-1)!, /^The disk of DATA_DIR is full\. Free some space, or set DATA_DIR to a directory on another/)
+      assert.match(
+        lines.at(-1)!,
+        /^The disk of DATA_DIR is full\. Free some space, or set DATA_DIR to a directory on another/,
+      )
       assert.equal(code, 1)
     } finally {
       spawnSync('umount', [disk])

@@ -28,7 +28,19 @@ describe('a variable whose name is close to a setting', () => {
   it('is no variable that is a setting, empty, of another program, or documented', () => {
     const documented = readFileSync(new URL('../../docs/environment.md', import.meta.url), 'utf8')
     const names = [...documented.matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name!)
-    const others = ['HOME', 'HOSTNAME', 'HOSTTYPE', 'PATH', 'POST', 'PORTS', 'USER', 'SHELL', 'LOGNAME', 'PGPORT', 'NODE_ENV']
+    const others = [
+      'HOME',
+      'HOSTNAME',
+      'HOSTTYPE',
+      'PATH',
+      'POST',
+      'PORTS',
+      'USER',
+      'SHELL',
+      'LOGNAME',
+      'PGPORT',
+      'NODE_ENV',
+    ]
     const all = [...Object.keys(SETTINGS), ...names, ...others]
     assert.ok(all.length > 60)
     assert.deepEqual(findMisspelt(Object.fromEntries(all.map((name) => [name, 'x']))), [])

@@ -104,7 +104,10 @@ describe('the address of another user', () => {
     for (const [given, expected] of [
       ['postgres://u:p@h:5433/d?sslmode=require', 'postgres://insights:x-1@h:5433/d?sslmode=require'],
       [' postgresql://h/d', 'postgresql://insights:x-1@h/d'],
-      ['postgres://u:p%40@a,b/d?target_session_attrs=primary', 'postgres://insights:x-1@a,b/d?target_session_attrs=primary'],
+      [
+        'postgres://u:p%40@a,b/d?target_session_attrs=primary',
+        'postgres://insights:x-1@a,b/d?target_session_attrs=primary',
+      ],
       ['postgres://u@/d?host=/tmp', 'postgres://insights:x-1@/d?host=/tmp'],
     ] as const)
       assert.equal(withLogin(given, 'insights', 'x-1'), expected)
