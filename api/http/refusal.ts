@@ -68,10 +68,7 @@ export const refusalAnswer = (refusal: Refusal): RefusalAnswer => {
     case 'forbidden':
       return answer(403, `The token does not permit this request: the scope ${scopesFor(refusal.needs)} is required.`)
     case 'too-large':
-      return answer(
-        413,
-        `The body is too large: at most ${refusal.maxBytes} bytes, counted after decompression. ${BODY_LIMITS}`,
-      )
+      return answer(413, bodyTooLarge(refusal.maxBytes))
     case 'too-large-propagated':
       return answer(
         413,
@@ -101,7 +98,8 @@ export const refusalAnswer = (refusal: Refusal): RefusalAnswer => {
 }
 
 // Each refusal for a limit names the setting that changes the limit.
-const BODY_LIMITS =
+const bodyTooLarge = (maxBytes: number): string =>
+  `The body is too large: at most ${maxBytes} bytes, counted after decompression. ` +
   'The operators set the limit: MAX_BODY_BYTES, or MAX_CONVERSATION_BYTES for conversations. The limit of a batch is fixed.'
 const RATE_LIMITS = {
   submissions: 'The operators set the limit: CONVERSATIONS_PER_MINUTE, or SUBMISSIONS_PER_MINUTE for other operations.',
