@@ -39,6 +39,8 @@ export type Point = Rates & {
    * submissions; the greatest is first.
    */
   missing: readonly { name: string; difference: number }[] | null
+  /** Redis refuses all writes, since it cannot write to its disk. */
+  redisCannotWrite: boolean | null
   redisUsedBytes: number | null
   redisMaxBytes: number | null
   /** The most bytes of bodies that one API process has in hand. */
@@ -89,6 +91,7 @@ export const pointOf = (condition: Condition, before: Condition | undefined): Po
     dead: ledgers?.reduce((sum, { dead }) => sum + dead, 0) ?? null,
     difference: ledgers ? furthest(ledgers.map(({ difference }) => difference)) : null,
     missing: missingIn(condition),
+    redisCannotWrite: redis?.cannotWrite ?? null,
     redisUsedBytes: redis?.usedBytes ?? null,
     redisMaxBytes: redis?.maxBytes ?? null,
     bytesInHand: highest((processes ?? []).map(({ bodies }) => bodies.bytes)),

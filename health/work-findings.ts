@@ -18,7 +18,9 @@ const DIFFERS_FOR_MS = 60_000
 /** Findings about submissions and jobs that wait too long, have failed or are missing. */
 export const judgeWork = (points: readonly Point[]): Finding[] => {
   const now = points.at(-1)!
-  return [...judgeWaiting(points), ...judgeFailures(now, points), ...judgeCrowding(now), ...judgeMissing(points)]
+  // Workers can take no work from a Redis that takes no writes.
+  const waiting = now.redisCannotWrite === true ? [] : [...judgeWaiting(points), ...judgeCrowding(now)]
+  return [...waiting, ...judgeFailures(now, points), ...judgeMissing(points)]
 }
 
 const judgeWaiting = (points: readonly Point[]): Finding[] => {

@@ -30,7 +30,8 @@ const id = randomUUID()
 bypassProxies(process.env)
 const { config, log, hashKey, sql, redis } = await connectProcess({
   name: 'worker',
-  readConfig: () => readWorkerConfig(process.env),
+  environment: process.env,
+  readConfig: readWorkerConfig,
   connectPostgres: (settings, logPostgres) =>
     openDatabase(settings, { name: 'worker', statementTimeoutMs: STATEMENT_TIMEOUT_MS, log: logPostgres }),
   connectRedis: ({ REDIS_URL, REDIS_PREFIX }, logRedis) =>

@@ -30,6 +30,7 @@ const WELL: Point = {
   dead: 3,
   difference: -1,
   missing: [],
+  redisCannotWrite: false,
   redisUsedBytes: 100,
   redisMaxBytes: 1_000,
   postgresSeconds: 0.002,
@@ -86,6 +87,11 @@ describe('findings', () => {
   }
   const cases: Readonly<Record<string, [points: Point[], level: 'trouble' | 'attention', says: RegExp]>> = {
     'Redis away': [latest({ redisUp: false, queues: null, workers: null }), 'trouble', /^Redis does not answer/],
+    'a Redis that cannot write, not the workers that look silent and the work that waits for it': [
+      lasting({ redisCannotWrite: true, silent: 1, workers: 0, unserved: ['wake'], oldestSeconds: 700, crowding }),
+      'trouble',
+      /^Redis cannot write its append-only file/,
+    ],
     'Postgres away': [latest({ postgresUp: false, dead: null }), 'trouble', /^Postgres does not answer/],
     'no worker': [lasting({ workers: 0 }), 'trouble', /^No worker/],
     'a worker that is frozen beside others': [lasting({ silent: 1 }), 'trouble', /^1 worker is connected and silent/],
