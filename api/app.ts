@@ -19,8 +19,9 @@ import { readReceipt, type ReceiptSources } from './receipts.ts'
 import { type Refusal, refusalResponse } from './http/refusal.ts'
 import type { Arrival } from './http/arrival.ts'
 import { isHostValid, INVALID_HOST } from './http/request-host.ts'
-import { requestIdOf } from './http/request-id.ts'
+import { keepRequestId, requestIdOf } from './http/request-id.ts'
 import type { Handler } from './serve.ts'
+import { createOpenFiles } from './page-files.ts'
 import { answerStartPage } from './start-page.ts'
 import type { AnySubmissionKind, IntakeDependencies } from './submit/intake.ts'
 import { submit } from './submit/submit.ts'
@@ -85,7 +86,7 @@ export const createApp = (dependencies: AppDependencies): { handle: Handler } =>
         // No await may come before this: the refusal has to leave before the runtime reads the
         // trailer.
         const refused = refusedHead(request, readsTrailers)
-        response = refused ? refusalResponse(refused) : await answer(request)
+        response = refused ? refusalResponse(refused) : await answerAnyMethod(request, answer)
       } catch (error) {
         log('error', 'unforeseen', { requestId: requestIdOf(request), fault: nameOf(error) })
         response = refusalResponse({ refused: 'unforeseen', requestId: requestIdOf(request) })
@@ -97,6 +98,32 @@ export const createApp = (dependencies: AppDependencies): { handle: Handler } =>
       return response
     },
   }
+}
+
+/** Answers HEAD as GET, without the body. */
+const answerAnyMethod = async (given: Request, answer: Handler): Promise<Response> => {
+  const isHead = given.method === 'HEAD'
+  const url = withBoundedQuery(given.url)
+  if (!isHead && url === given.url) return answer(given)
+  const request = isHead ? new Request(url, { headers: given.headers, signal: given.signal }) : new Request(url, given)
+  keepRequestId(given, request)
+  const response = await answer(request)
+  if (!isHead) return response
+  await response.body?.cancel()
+  return new Response(null, response)
+}
+
+/**
+ * More parameters than a valid query has. Elysia parses the query of each request, before a token
+ * is checked, and thousands of parameters would take milliseconds. A read refuses the
+ * rest of the query, with as many problems as an answer reports.
+ */
+const MOST_PARAMETERS = 250
+
+const withBoundedQuery = (url: string): string => {
+  let end = url.indexOf('?')
+  for (let count = 0; end !== -1 && count < MOST_PARAMETERS; count++) end = url.indexOf('&', end + 1)
+  return end === -1 ? url : url.slice(0, end)
 }
 
 const refusedHead = (request: Request, readsTrailers: boolean): Refusal | undefined => {
@@ -128,7 +155,8 @@ const createRoutes = (dependencies: AppDependencies) => {
     (page: Handler) =>
     ({ request }: { request: Request }): Promise<Response> =>
       operatorOnly(intake.authenticate, request, page)
-  const docs = createDocs({ basePath: DOCS_PATH, documentPath: DOCUMENT_PATH })
+  const sendFile = createOpenFiles()
+  const docs = createDocs({ basePath: DOCS_PATH, documentPath: DOCUMENT_PATH, sendFile })
 
   return addReads(createEmptyApp(), dependencies, timed)
     .post(`${BASE_PATH}/feedbacks`, handlerOf(createFeedback), UNPARSED)
@@ -148,7 +176,7 @@ const createRoutes = (dependencies: AppDependencies) => {
     .get('/', ({ request }) => answerStartPage(request, ADDRESSES))
     .get('/healthz', () => Response.json({ alive: true }))
     .get('/readyz', () => readyAnswer(isReady))
-    .get(DOCUMENT_PATH, openApiPage(BASE_PATH))
+    .get(DOCUMENT_PATH, openApiPage(BASE_PATH, sendFile))
     .get(DOCS_PATH, ({ request }) => docs(request))
     .get(`${DOCS_PATH}/*`, ({ request }) => docs(request))
     .get('/metrics', forOperators(metrics))

@@ -5,6 +5,7 @@ import { coalesce } from '../runtime/coalesce.ts'
 import type { Span } from '../runtime/tracing.ts'
 import { isRefusal, type Refusal } from './http/refusal.ts'
 
+/** The most valid tokens, and the most unknown tokens, that the process remembers. */
 const MAX_REMEMBERED_TOKENS = 20_000
 /**
  * The most further tokens that a look-up asks for: tokens in use whose remembered answer is soon
@@ -64,18 +65,22 @@ export const createAuthenticate = (find: FindHolders, { now, steadily }: Clocks)
 
 /** The answers of Postgres about tokens, by the hash of the token. */
 const rememberTokens = (find: FindHolders, steadily: Clocks['steadily']) => {
-  const remembered = new Map<string, Remembered>()
+  // Apart, since a client can invent tokens: they must push no valid token out.
+  const valid = new Map<string, Remembered>()
+  const unknown = new Map<string, Remembered>()
   const soonDue = new Set<string>()
 
   const remember = (hash: string, holder: TokenHolder | undefined): void => {
-    remembered.delete(hash)
-    remembered.set(hash, { holder, answeredAt: steadily(), askedAt: steadily() })
-    if (remembered.size > MAX_REMEMBERED_TOKENS) remembered.delete(remembered.keys().next().value!)
+    valid.delete(hash)
+    unknown.delete(hash)
+    const tokens = holder ? valid : unknown
+    tokens.set(hash, { holder, answeredAt: steadily(), askedAt: steadily() })
+    if (tokens.size > MAX_REMEMBERED_TOKENS) tokens.delete(tokens.keys().next().value!)
   }
 
   return {
     recall: (hash: string): Remembered | undefined => {
-      const known = remembered.get(hash)
+      const known = valid.get(hash) ?? unknown.get(hash)
       const age = known ? steadily() - known.askedAt : Infinity
       if (age >= TOKEN_REMEMBERED_MS) return undefined
       if (age >= TAKEN_ALONG_FROM_MS) soonDue.add(hash)
@@ -94,7 +99,7 @@ const rememberTokens = (find: FindHolders, steadily: Clocks['steadily']) => {
      * request would wait while Postgres hangs.
      */
     lastHolder: (hash: string): TokenHolder | undefined => {
-      const known = remembered.get(hash)
+      const known = valid.get(hash)
       if (!known?.holder || steadily() - known.answeredAt >= TOKEN_USABLE_WITHOUT_POSTGRES_MS) return undefined
       known.askedAt = steadily()
       return known.holder

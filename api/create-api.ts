@@ -27,6 +27,7 @@ import { createMetrics } from './operators/metrics.ts'
 import { keepHistory } from './operators/overview/history.ts'
 import { createOverview } from './operators/overview/overview.ts'
 import type { ReadDependencies } from './reads/reads.ts'
+import { createReadsInHand } from './reads/reads-in-hand.ts'
 import { type Handler, READS_TRAILERS } from './serve.ts'
 import { createBodiesInHand } from './http/bodies-in-hand.ts'
 import { countWaiting, type PressureWatch, watchPressure } from './submit/pressure.ts'
@@ -105,16 +106,18 @@ const READ_REST = 1
 
 const createReadDependencies = (
   { config, readingSql: sql }: Resources,
-  { authenticate, bodies, onFault }: Pick<IntakeDependencies, 'authenticate' | 'bodies' | 'onFault'>,
+  { authenticate, onFault }: Pick<IntakeDependencies, 'authenticate' | 'onFault'>,
   stop: AbortSignal,
 ): ReadDependencies => {
   const permits = new FairSemaphore(Infinity, config.READS_AT_ONCE, READ_REST)
+  const { whenBytesFit, takeAnswer } = createReadsInHand(() => performance.now())
   return {
     authenticate,
     permits,
+    whenBytesFit,
     countPermits: new FairSemaphore(Infinity, 1, READ_REST),
     takeAnswer: (answer) => {
-      const ends = [bodies.takeAnswer(answer), permits.take({ workspaceId: answer.workspaceId, permits: 1 })]
+      const ends = [takeAnswer(answer), permits.take({ workspaceId: answer.workspaceId, permits: 1 })]
       return () => ends.forEach((end) => end())
     },
     onFault,

@@ -6,7 +6,7 @@ import { canPurgeMatch } from '../db/purges/decide-purge.ts'
 import { findIdempotencyKeys } from '../db/submissions/idempotency-keys.ts'
 import { createNumberFloor } from '../db/submissions/number-floor.ts'
 import { findProgress } from '../db/submissions/receipts.ts'
-import { findTokenHolders } from '../db/tokens.ts'
+import { findTokenHolders, noteTokensUsed } from '../db/tokens.ts'
 import { coalesce } from '../runtime/coalesce.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Tracing } from '../runtime/tracing.ts'
@@ -16,9 +16,11 @@ import type { Admit, RateLimit } from '../queue/admission/call-admit.ts'
 import { onNewConnection, type RedisClient } from '../queue/redis/connect-redis.ts'
 import type { Wake } from '../queue/jobs/job-queues.ts'
 import { createAuthenticate } from './authenticate.ts'
+import { createTokenUse } from './token-use.ts'
 import type { ApiConfig } from './config.ts'
 import { createResolveReferences } from './resolve-references.ts'
 import { canStillAnswer } from './serve.ts'
+import { createAwaitFinished } from './submit/await-finished.ts'
 import { createAwaitProgress, type FindProgress } from './submit/await-progress.ts'
 import { createEmptyBuckets } from './submit/rate-limit.ts'
 import type { IntakeDependencies } from './submit/intake.ts'
@@ -60,7 +62,12 @@ type SharedParts = Pick<IntakeDependencies, 'bodies' | 'onFault' | 'count'> & {
 export const createIntake = (resources: Resources, shared: SharedParts): IntakeDependencies => {
   const { config, sql, hashKey } = resources
   const { wake, stop, pressure, ...handed } = shared
-  const findTokens = (hashes: readonly string[]) => withinTime(findTokenHolders(sql, hashes), TOKEN_TIMEOUT_MS)
+  const use = createTokenUse((hashes) => noteTokensUsed(sql, hashes), Date.now)
+  const findTokens = async (hashes: readonly string[]) => {
+    const holders = await withinTime(findTokenHolders(sql, hashes), TOKEN_TIMEOUT_MS)
+    use.note(holders.keys())
+    return holders
+  }
   const find: FindProgress = (submissions) => withinTime(findProgress(sql, submissions), LOOK_UP_TIMEOUT_MS)
   const awaitProgress = createAwaitProgress(find, {
     now: steadily,
@@ -77,6 +84,7 @@ export const createIntake = (resources: Resources, shared: SharedParts): IntakeD
     canPurgeMatch: (workspaceId, wanted) =>
       withinTime(canPurgeMatch(sql, { hashKey, workspaceId }, wanted), LOOK_UP_TIMEOUT_MS),
     awaitProgress,
+    awaitFinished: createAwaitFinished(awaitProgress),
     emptyBuckets: createEmptyBuckets(steadily),
     pressure,
     limitOf: (operation) => limitOf(config, operation),

@@ -15,7 +15,8 @@ const STATEMENT_TIMEOUT_MS = 5_000
 bypassProxies(process.env)
 const { config, log, hashKey, sql, redis } = await connectProcess({
   name: 'api',
-  readConfig: () => readApiConfig(process.env),
+  environment: process.env,
+  readConfig: readApiConfig,
   connectPostgres: (settings, logPostgres) =>
     openDatabase(settings, { name: 'api', statementTimeoutMs: STATEMENT_TIMEOUT_MS, log: logPostgres }),
   connectRedis: ({ REDIS_URL }, logRedis) => whenReady(connectToAnswer(REDIS_URL), logRedis),

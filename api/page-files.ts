@@ -1,5 +1,10 @@
+import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
+import { chunksOfBytes, inChunks } from './http/in-chunks.ts'
+import { LARGE_BYTES } from './http/json-answer.ts'
+import { refusalResponse } from './http/refusal.ts'
+import { FairSemaphore } from '../runtime/fair-semaphore.ts'
 
 /**
  * The policy of all pages but the board's. It allows nothing inline and nothing from another host.
@@ -20,20 +25,68 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-/** The answer with a file of a page. The extension of the name gives the type. */
+type FileHeaders = Readonly<Record<string, string>>
+type FileContent = string | Uint8Array<ArrayBuffer>
+
+/**
+ * The answer with a file of a page. The extension of the name gives the type. Calls `ended` when a
+ * large file is written, and at once for a small one.
+ */
 export const pageFile = (
   name: string,
-  content: string | Uint8Array<ArrayBuffer>,
-  headers: Readonly<Record<string, string>> = {},
-): Response =>
-  new Response(content, {
+  content: FileContent,
+  headers: FileHeaders = {},
+  ended: () => void = () => {},
+): Response => {
+  const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content
+  const isLarge = bytes.byteLength > LARGE_BYTES
+  if (!isLarge) ended()
+  return new Response(isLarge ? inChunks(chunksOfBytes(bytes), ended) : bytes, {
     headers: {
       'Content-Security-Policy': POLICY,
       'Content-Type': CONTENT_TYPES[extname(name)] ?? 'application/octet-stream',
+      'Content-Length': String(bytes.byteLength),
       ...headers,
     },
   })
+}
+
+/** The files that were asked for. All answers share their bytes. */
+const files = new Map<string, Promise<Uint8Array<ArrayBuffer>>>()
+
+/** A file of the disk, which does not change while the process runs. */
+export const readFileOnce = (path: string): Promise<Uint8Array<ArrayBuffer>> => {
+  const known = files.get(path) ?? readFile(path)
+  files.set(path, known)
+  known.catch(() => files.delete(path))
+  return known
+}
 
 /** The answer with a file from the disk. */
-export const readPageFile = async (path: string, headers?: Readonly<Record<string, string>>): Promise<Response> =>
-  pageFile(path, await readFile(path), headers)
+export const readPageFile = async (path: string, headers?: FileHeaders): Promise<Response> =>
+  pageFile(path, await readFileOnce(path), headers)
+
+/** So many large files are on their way from a process to clients without a token. */
+const MOST_OPEN_FILES = 20
+const PATIENCE_MS = 5_000
+
+export type SendOpenFile = (name: string, content: FileContent, headers: FileHeaders) => Promise<Response>
+
+/**
+ * Answers clients without a token with files of pages. While too many large files are on their way,
+ * a further one waits, and gets a 503 after a while.
+ */
+export const createOpenFiles = (patienceMs: number = PATIENCE_MS): SendOpenFile => {
+  const places = new FairSemaphore(MOST_OPEN_FILES)
+  return async (name, content, headers) => {
+    if (content.length <= LARGE_BYTES) return pageFile(name, content, headers)
+    const { promise: answer, resolve } = Promise.withResolvers<Response>()
+    const send = () => new Promise<true>((written) => resolve(pageFile(name, content, headers, () => written(true))))
+    // The semaphore shares its permits between names. Here, each request counts for itself.
+    const demand = { workspaceId: randomUUID(), permits: 1 }
+    void places.tryRun(demand, send, patienceMs).then((isSent) => {
+      if (!isSent) resolve(refusalResponse({ refused: 'unavailable', why: 'files-at-once' }))
+    })
+    return answer
+  }
+}

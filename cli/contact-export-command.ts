@@ -11,7 +11,8 @@ import { CommandError, runCommand } from './run-command.ts'
 const USAGE = `usage: npm run --silent contact:export -- [--id ID] [--email EMAIL] [--source SOURCE] [--workspace NAME]
 
 Writes all data about a contact to stdout, as one JSON document. The command finds the contact like a purge: by external
-id in SOURCE or in all sources, by email, or both. A placeholder such as undefined is no ID and no EMAIL.
+id in SOURCE or in all sources, by email, or both. A placeholder such as undefined is no ID, and EMAIL
+must be an address.
 Without --workspace it searches ${DEFAULT_WORKSPACE}.
 Without --silent npm writes lines of its own before the document.
 Exit code 0: the document is written. 1: the service holds no data about the contact, or the command failed.`

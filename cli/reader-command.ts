@@ -1,12 +1,14 @@
 import process from 'node:process'
 import { canMakeLargeObjects, createReader, dropReader } from '../db/schema/readers.ts'
 import { codeOf } from '../runtime/fault.ts'
+import { withLogin } from '../runtime/postgres-address.ts'
 import { CommandError, print, runCommand } from './run-command.ts'
 
 const USAGE = `usage: npm run reader -- create NAME
        npm run reader -- drop NAME
 
-create  makes a database role that can read only the tables of docs/queries.md; prints its password once
+create  makes a database role that can read only the tables of docs/queries.md; prints its address once, to paste into
+        psql or another client
 drop    removes the role
 NAME has at most 63 lower-case letters, digits and underscores, and does not begin with a digit. The user of DATABASE_URL
 has to have the right to create roles.`
@@ -26,14 +28,14 @@ const nameOf = (word: string | undefined): string => {
 await runCommand({
   usage: USAGE,
   run: {
-    create: async ({ sql }, word) => {
+    create: async ({ sql, databaseUrl }, word) => {
       const name = nameOf(word)
       const password = await createReader(sql, name).catch((error: unknown) => {
         if (codeOf(error) !== DUPLICATE_OBJECT) throw error
         throw new CommandError(`The role ${name} exists already. Choose another name.`)
       })
-      process.stderr.write(`password of ${name}, shown this once:\n`)
-      print(password)
+      process.stderr.write(`address of ${name}, with its password, shown this once:\n`)
+      print(withLogin(databaseUrl, name, password))
       if (await canMakeLargeObjects(sql, name)) process.stderr.write(LARGE_OBJECTS)
     },
     drop: async ({ sql }, word) => {

@@ -10,7 +10,14 @@ import { codeOf, describeFault } from '../runtime/fault.ts'
 import { pathOfCaller as pathIn } from '../runtime/path-of-caller.ts'
 import { printable } from '../runtime/printable.ts'
 import { serviceEnvironment } from '../runtime/service-file.ts'
-import { BadSettings, readSettings, type SettingName, type Settings, withSecretFiles } from '../runtime/settings.ts'
+import {
+  BadSettings,
+  type Environment,
+  readSettings,
+  type SettingName,
+  type Settings,
+  withSecretFiles,
+} from '../runtime/settings.ts'
 import { closeQueues, type JobQueues, openQueues } from '../queue/jobs/job-queues.ts'
 import { connectForCommand, isRefusedByRedis, type RedisClient } from '../queue/redis/connect-redis.ts'
 
@@ -19,6 +26,8 @@ type OpenRedis = { redis: RedisClient; prefix: string }
 /** The arguments and connections of a command. The connections close when the command ends well. */
 export type CommandContext = {
   sql: Sql
+  /** DATABASE_URL. */
+  databaseUrl: string
   /** The values of the options that may not be repeated. */
   values: Readonly<Record<string, string | undefined>>
   /** Every value of an option that may be repeated. */
@@ -48,9 +57,14 @@ type Command = {
    * The command takes a word that is not an option. For an action, such a word is always allowed.
    */
   takesWord?: boolean
+  /** Opens the servers of the command; by default it uses those of the service. */
+  openServers?: (values: CommandContext['values']) => Promise<OpenedServers>
   /** What the command does, or each of its actions by name. */
   run: Action | Readonly<Record<string, Action>>
 }
+
+/** `environment` has the addresses. `stop` ends the servers that were started for the command. */
+export type OpenedServers = { environment: Environment; stop: () => Promise<void> }
 
 type Action = (context: CommandContext, word: string | undefined) => Promise<void>
 
@@ -81,7 +95,7 @@ export const runCommand = async (command: Command): Promise<never> => {
   try {
     const { values, positionals } = parseArgs({ options: parsedOptions(command), allowPositionals: true })
     if (values['help'] === true) print(command.usage)
-    else await runConnected(command, values as ParsedValues, actionOf(command, positionals))
+    else await runWithServers(command, values as ParsedValues, actionOf(command, positionals))
     // The command ends well only once its output is written. On a full disk the promise stays
     // pending, and the error event of stdout ends the process.
     await new Promise((resolve) => process.stdout.write('', (error) => error || resolve(undefined)))
@@ -118,11 +132,22 @@ const OTHER_KEY =
 const NO_KEY_YET =
   'The database has no HASH_KEY yet. Start the API or a worker once: the start binds the database to the key.'
 
-const runConnected = async (command: Command, values: ParsedValues, run: ChosenAction): Promise<void> => {
-  const environment = await environmentOfService()
+const runWithServers = async (command: Command, values: ParsedValues, run: ChosenAction): Promise<void> => {
+  const opened = await command.openServers?.(argumentsFrom(values).values)
+  try {
+    await runConnected(command, { values, run, environment: opened?.environment ?? (await environmentOfService()) })
+  } finally {
+    await opened?.stop()
+  }
+}
+
+type ConnectedRun = { values: ParsedValues; run: ChosenAction; environment: Environment }
+
+const runConnected = async (command: Command, { values, run, environment }: ConnectedRun): Promise<void> => {
   const read = <const Names extends readonly SettingName[]>(names: Names): Settings<Names[number]> =>
     readSettings(names, environment)
-  const sql = openForCommand(read(['DATABASE_URL', 'DATABASE_SCHEMA', 'DATABASE_POOLER']), {
+  const database = read(['DATABASE_URL', 'DATABASE_SCHEMA', 'DATABASE_POOLER'])
+  const sql = openForCommand(database, {
     name: 'command',
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     isReadOnly: command.isReadOnly ?? false,
@@ -141,6 +166,7 @@ const runConnected = async (command: Command, values: ParsedValues, run: ChosenA
   }
   const context: CommandContext = {
     sql,
+    databaseUrl: database.DATABASE_URL,
     ...argumentsFrom(values),
     readHashKey: async () => {
       const hashKey = hashKeyFrom(read(['HASH_KEY']).HASH_KEY)

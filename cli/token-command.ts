@@ -5,8 +5,8 @@ import { addToken, listTokens, revokeToken, type Scope } from '../db/tokens.ts'
 import { NO_SUCH_WORKSPACE } from './option-values.ts'
 import { CommandError, print, runCommand } from './run-command.ts'
 
-const USAGE = `usage: npm run token -- create --workspace NAME --scope submit|read|read:personal|admin [--days N]
-       npm run token -- create --scope operator [--days N]
+const USAGE = `usage: npm run token -- create --workspace NAME --scope submit|read|read:personal|admin [--days N] [--note TEXT]
+       npm run token -- create --scope operator [--days N] [--note TEXT]
        npm run token -- list
        npm run token -- revoke ID
 
@@ -15,7 +15,8 @@ read           read the workspace; agents (/mcp) see no names, emails and proper
 read:personal  read the workspace; agents see personal data as well
 admin          submit to the workspace, read it and purge in it
 operator       see the dashboard, metrics and /admin of the whole installation
-create prints the token once, and the service keeps only its hash. With --days the token expires after N days.`
+create prints the token once, and the service keeps only its hash. With --days the token expires after N days.
+--note says for whom or for which program the token is. list shows it, and the last day on which the token was used.`
 
 /** For each value of --scope, the scopes of the token. */
 const SCOPES = {
@@ -45,12 +46,21 @@ const expiry = (days: string | undefined): Date | null => {
   return new Date(Date.now() + Number(days) * DAY_MS)
 }
 
+const MOST_NOTE_CHARACTERS = 200
+
+const noteOf = (note: string | undefined): { note?: string } => {
+  if (note === undefined) return {}
+  if (note.trim() === '' || note.length > MOST_NOTE_CHARACTERS)
+    throw new CommandError(`--note must be a text of at most ${MOST_NOTE_CHARACTERS} characters.`)
+  return { note: note.trim() }
+}
+
 const expiryText = (expiresAt: Date | null): string =>
   expiresAt === null ? 'no expiry' : `expires ${expiresAt.toISOString()}`
 
 await runCommand({
   usage: USAGE,
-  options: ['workspace', 'scope', 'days'],
+  options: ['workspace', 'scope', 'days', 'note'],
   run: {
     create: async ({ sql, values }) => {
       const scope = NAMES.find((known) => known === values['scope'])
@@ -61,6 +71,7 @@ await runCommand({
         workspace: workspaceFor(scope, values['workspace']),
         scopes: SCOPES[scope],
         expiresAt: expiry(values['days']),
+        ...noteOf(values['note']),
       })
       if (id === undefined) throw new CommandError(NO_SUCH_WORKSPACE)
       process.stderr.write(`token ${id}, shown this once:\n`)
@@ -69,7 +80,9 @@ await runCommand({
     list: async ({ sql }) => {
       for (const token of await listTokens(sql)) {
         const end = token.revokedAt ? `revoked ${token.revokedAt.toISOString()}` : expiryText(token.expiresAt)
-        print(`${token.id}  ${token.workspace ?? '(installation)'}  ${token.scopes.join('+')}  ${end}`)
+        const use = token.lastUsedOn === null ? 'not used yet' : `used ${token.lastUsedOn}`
+        const note = token.note === null ? '' : `  ${token.note}`
+        print(`${token.id}  ${token.workspace ?? '(installation)'}  ${token.scopes.join('+')}  ${end}  ${use}${note}`)
       }
     },
     revoke: async ({ sql }, id) => {

@@ -1,9 +1,11 @@
+import process from 'node:process'
 import { setTimeout as wait } from 'node:timers/promises'
 import { webhookSecret } from '../contract/token-format.ts'
 import {
   createWebhook,
   deleteWebhook,
   findWebhook,
+  listUndelivered,
   listWebhooks,
   rotateWebhookSecret,
   setWebhookState,
@@ -11,6 +13,10 @@ import {
 } from '../db/webhooks.ts'
 import type { Sql } from '../db/connection/postgres.ts'
 import { addWebhookTest, findWebhookTestOutcome } from '../queue/jobs/job-queues.ts'
+import { createProcessReports } from '../queue/jobs/process-reports.ts'
+import { checkedAddresses, NOT_PUBLIC_ADDRESS, withoutBrackets } from '../runtime/public-address.ts'
+import { codeOf } from '../runtime/fault.ts'
+import { readSettings } from '../runtime/settings.ts'
 import { NO_SUCH_WORKSPACE } from './option-values.ts'
 import { CommandError, type CommandContext, print, runCommand } from './run-command.ts'
 
@@ -26,7 +32,8 @@ const USAGE = `usage: npm run webhook -- create --workspace NAME --url URL [--fr
 A webhook receives the changes of a workspace, as in GET /changes, signed in the form of Standard Webhooks.
 It begins with the next change, or with the changes after POSITION. 0 delivers all existing records first.
 create and rotate print the secret. For a day after rotate, deliveries are also signed with the former secret.
-Workers refuse addresses that are not public, unless their WEBHOOK_ALLOWED_HOSTS names the host.`
+Addresses that are not public are refused, unless WEBHOOK_ALLOWED_HOSTS of the workers names the host.
+list also shows records that the receiver has not confirmed and that the webhook has passed. resume sends them again.`
 
 const NO_SUCH_WEBHOOK = 'There is no webhook with this id. See: npm run webhook -- list'
 const TEST_WITHIN_MS = 30_000
@@ -67,16 +74,55 @@ const setState = async (sql: Sql, id: string, change: Parameters<typeof setWebho
   if (!(await setWebhookState(sql, id, change))) throw new CommandError(NO_SUCH_WEBHOOK)
 }
 
-const statusLine = ({ id, workspace, url, state, position, isBehind, delivered, fault }: WebhookStatus): string =>
-  [
+const statusLine = (webhook: WebhookStatus): string => {
+  const { id, workspace, url, state, position, isBehind, delivered, undelivered, fault } = webhook
+  return [
     id,
     workspace,
     state,
     isBehind ? `behind at ${position}` : `up to date at ${position}`,
     `${delivered} delivered`,
+    ...(undelivered === 0 ? [] : [`${undelivered} undelivered`]),
     ...(fault === null ? [] : [`fails: ${fault}`]),
     url,
   ].join('  ')
+}
+
+/** The undelivered records that `list` shows for a webhook. */
+const UNDELIVERED_SHOWN = 20
+
+const printUndelivered = async (sql: Sql, webhook: WebhookStatus): Promise<void> => {
+  if (webhook.undelivered === 0) return
+  for (const { kind, id, failingSince, isGivenUp, fault } of await listUndelivered(sql, webhook, UNDELIVERED_SHOWN)) {
+    const next = isGivenUp ? 'not tried again' : 'tried again'
+    print(`  undelivered: ${kind} ${id}  ${fault} since ${failingSince.toISOString()}, ${next}`)
+  }
+  const left = webhook.undelivered - UNDELIVERED_SHOWN
+  if (left > 0) print(`  … and ${left} more`)
+}
+
+/**
+ * Refuses a host that the workers would refuse. Their reports have the hosts that they allow; without
+ * a worker, the setting of this command counts.
+ */
+const refuseHost = async ({ openRedis }: CommandContext, url: string): Promise<void> => {
+  const { redis, prefix } = await openRedis()
+  const reports = await createProcessReports(redis, prefix).read()
+  const lists = reports.filter(({ queues }) => queues.includes('webhook')).map(({ allowedHosts }) => allowedHosts)
+  const own = readSettings(['WEBHOOK_ALLOWED_HOSTS'], process.env).WEBHOOK_ALLOWED_HOSTS ?? []
+  const { hostname } = new URL(url)
+  for (const allowed of lists.length === 0 ? [own] : lists) {
+    try {
+      await checkedAddresses(hostname, allowed)
+    } catch (error) {
+      // A worker may resolve names that this machine cannot resolve.
+      if (codeOf(error) !== NOT_PUBLIC_ADDRESS) continue
+      throw new CommandError(
+        `${hostname} has an address outside the public internet. To allow it, add ${withoutBrackets(hostname)} to WEBHOOK_ALLOWED_HOSTS of each worker, and restart the workers.`,
+      )
+    }
+  }
+}
 
 const test = async ({ sql, openQueues }: CommandContext, id: string): Promise<void> => {
   const webhook = await findWebhook(sql, { id })
@@ -96,11 +142,14 @@ const test = async ({ sql, openQueues }: CommandContext, id: string): Promise<vo
   }
 }
 
-const create = async ({ sql, values, readHashKey }: CommandContext): Promise<void> => {
+const create = async (context: CommandContext): Promise<void> => {
+  const { sql, values, readHashKey } = context
   const { workspace } = values
   if (workspace === undefined) throw new CommandError('--workspace NAME is required.')
+  const [url, from] = [urlOf(values['url']), positionOf(values['from'])]
   const hashKey = await readHashKey()
-  const id = await createWebhook(sql, { workspace, url: urlOf(values['url']), from: positionOf(values['from']) })
+  await refuseHost(context, url)
+  const id = await createWebhook(sql, { workspace, url, from })
   if (id === undefined) throw new CommandError(NO_SUCH_WORKSPACE)
   print(`webhook ${id}`)
   print(webhookSecret(hashKey, id, 1))
@@ -127,7 +176,10 @@ await runCommand({
   run: {
     create,
     list: async ({ sql }) => {
-      for (const webhook of await listWebhooks(sql)) print(statusLine(webhook))
+      for (const webhook of await listWebhooks(sql)) {
+        print(statusLine(webhook))
+        await printUndelivered(sql, webhook)
+      }
     },
     test: requireId(test),
     pause: requireId(async ({ sql }, id) => {

@@ -28,7 +28,7 @@ export type FeedbackSubmission = {
   readonly projectId?: string | null | undefined
   /** The system that the feedback comes from. If absent, null or blank, `API`. */
   readonly source?: string | null | undefined
-  /** The id of the record in its source, such as the key of a ticket. The same source and `sourceId` again replace the record, which keeps its own id. Without `sourceId` every submission creates a record. */
+  /** The id of the record in its source, such as the key of a ticket. The same source and `sourceId` again replace the record, which keeps its own id. Without `sourceId` every submission creates a record. A placeholder is refused. */
   readonly sourceId?: string | null | undefined
   /** When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b` inside `a`. A key that cannot be nested stays as it was, and so does a key that begins with `$`. Concerns `sourceData`. */
   readonly shouldUnflattenSourceData?: boolean | null | undefined
@@ -46,7 +46,7 @@ export type ContactReference = {
   readonly id?: string | undefined
   /** Name of the contact. It does not replace a stored name. */
   readonly name?: string | undefined
-  /** Its key: an email address, or another text unique in your system. Compared in canonical form; a blank or a placeholder counts as absent. */
+  /** Its key. A text that is no address is stored, and is no key. Compared in canonical form; a blank or a placeholder counts as absent. */
   readonly email?: string | undefined
   /** Further facts about the contact, stored as its metadata. */
   readonly sourceData?: FreeObject | null | undefined
@@ -90,7 +90,7 @@ export type ContactRecord = {
 
 /** Facts about a contact. The `$`-keys below have columns of their own, and null clears them. Every other key is stored as metadata. */
 export type ContactProperties = {
-  /** Email address. From then on the email means this contact, even if another contact had it. A contact known by the email alone becomes one with this contact; contacts with different ids are never merged. A blank email or a placeholder means no contact. */
+  /** Email address. From then on the email means this contact, even if another contact had it. A contact known by the email alone becomes one with this contact; contacts with different ids are never merged. A placeholder and a text that is no address are stored, and mean no contact. */
   readonly $email?: string | null | undefined
   /** Name to show. */
   readonly $name?: string | null | undefined
@@ -696,7 +696,7 @@ export type PurgeRequest = PurgeById | PurgeByEmail
 export type PurgeById = {
   /** The id that a source system gave the contact. A placeholder is refused. */
   readonly id: string
-  /** Email address of the contact, compared in canonical form. */
+  /** Email address of the contact, compared in canonical form. A text that is no address is refused. */
   readonly email?: string | null | undefined
   /** The only source system to search. If absent or null, all source systems are searched. */
   readonly source?: string | null | undefined
@@ -706,7 +706,7 @@ export type PurgeById = {
 export type PurgeByEmail = {
   /** The id that a source system gave the contact. A placeholder is refused. */
   readonly id?: string | null | undefined
-  /** Email address of the contact, compared in canonical form. */
+  /** Email address of the contact, compared in canonical form. A text that is no address is refused. */
   readonly email: string
   /** The only source system to search. If absent or null, all source systems are searched. */
   readonly source?: string | null | undefined

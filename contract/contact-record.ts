@@ -54,8 +54,8 @@ export const contactProperties = about(
     $email: about(
       v.nullish(shortText),
       'Email address. From then on the email means this contact, even if another contact had it. A contact known by the email ' +
-        'alone becomes one with this contact; contacts with different ids are never merged. A blank email or a placeholder means ' +
-        'no contact.',
+        'alone becomes one with this contact; contacts with different ids are never merged. A placeholder and a text ' +
+        'that is no address are stored, and mean no contact.',
     ),
     $name: about(v.nullish(text), 'Name to show.'),
     ...commonColumns('contact'),

@@ -3,6 +3,7 @@ import {
   about,
   amount,
   dateTime,
+  externalId,
   flag,
   freeObject,
   sourceOrNull,
@@ -16,7 +17,8 @@ import {
   unflattenFlag,
 } from './fields.ts'
 import type { FreeMember, Violation } from './free-members.ts'
-import { isPlaceholder, ownId, type Realm } from './identity/keys.ts'
+import { ownId, type Realm } from './identity/keys.ts'
+import { isPlaceholder } from './identity/placeholders.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from './json.ts'
 import { MAX_METADATA_MEMBER_BYTES, MAX_TAG_CHARACTERS, MAX_TAGS } from './limits.ts'
 import { unflattenIf } from './unflatten.ts'
@@ -32,7 +34,7 @@ export const contactReference = object(
   {
     id: about(v.optional(identifier), 'Id of an existing contact, read as `isExternalContactId` says.'),
     name: about(v.optional(text), 'Name of the contact. It does not replace a stored name.'),
-    email: about(v.optional(shortText), `Its key: an email address, or another text unique in your system. ${AS_KEY}`),
+    email: about(v.optional(shortText), `Its key. A text that is no address is stored, and is no key. ${AS_KEY}`),
     sourceData: about(v.nullish(freeObject), 'Further facts about the contact, stored as its metadata.'),
   },
   {
@@ -123,9 +125,9 @@ export const feedbackRecord = object(
     projectId: about(v.nullish(identifier), 'The project that it is about, by the id that this service gave it.'),
     source: about(v.nullish(sourceOrNull), 'The system that the feedback comes from. If absent, null or blank, `API`.'),
     sourceId: about(
-      v.nullish(identifier),
+      v.nullish(externalId),
       'The id of the record in its source, such as the key of a ticket. The same source and `sourceId` again replace the ' +
-        'record, which keeps its own id. Without `sourceId` every submission creates a record.',
+        'record, which keeps its own id. Without `sourceId` every submission creates a record. A placeholder is refused.',
     ),
     shouldUnflattenSourceData: unflattenFlag('sourceData'),
     sourceData: about(v.nullish(freeObject), 'Any further data, such as the address of the original.'),

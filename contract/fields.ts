@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { isDateTime, isUnset } from './date-time.ts'
 import { checkFreeMembers, type FreeMember, KEPT_NUMBER, type Violation } from './free-members.ts'
-import { isPlaceholder } from './identity/keys.ts'
+import { isPlaceholder } from './identity/placeholders.ts'
 import { isJsonObject, type JsonObject } from './json.ts'
 import { MAX_AMOUNT, MAX_IDENTIFIER_CHARACTERS, MAX_REPORTED_PROBLEMS } from './limits.ts'
 import { MISSING } from './check-body.ts'

@@ -1,5 +1,5 @@
 import type { BaseMetadata, GenericSchema } from 'valibot'
-import { isPlaceholder } from './identity/keys.ts'
+import { isPlaceholder } from './identity/placeholders.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from './json.ts'
 import { MAX_REPORTED_PROBLEMS } from './limits.ts'
 

@@ -19,6 +19,9 @@ type StoredToken = {
   createdAt: Date
   expiresAt: Date | null
   revokedAt: Date | null
+  note: string | null
+  /** A day such as 2026-01-31; null before the first use. */
+  lastUsedOn: string | null
 }
 
 /**
@@ -27,11 +30,12 @@ type StoredToken = {
  */
 export const addToken = async (
   sql: Sql,
-  token: { token: string; workspace: string | null; scopes: readonly Scope[]; expiresAt: Date | null },
+  token: { token: string; workspace: string | null; scopes: readonly Scope[]; expiresAt: Date | null; note?: string },
 ): Promise<string | undefined> => {
   const [row] = await sql<{ id: string }[]>`
-    insert into token (id, workspace_id, hash, scopes, expires_at)
-    select gen_random_uuid(), w.id, decode(${tokenHash(token.token)}, 'hex'), ${[...token.scopes]}::text[], ${token.expiresAt}
+    insert into token (id, workspace_id, hash, scopes, expires_at, note)
+    select gen_random_uuid(), w.id, decode(${tokenHash(token.token)}, 'hex'), ${[...token.scopes]}::text[],
+      ${token.expiresAt}, ${token.note ?? null}
     from (select 1) as one left join workspace as w on w.name = ${token.workspace}
     where (w.id is not null or ${token.workspace}::text is null)
       and not exists (select from deleted_workspace as d where d.id = w.id)
@@ -42,7 +46,8 @@ export const addToken = async (
 export const listTokens = (sql: Sql): Promise<StoredToken[]> =>
   sql<StoredToken[]>`
     select t.id, t.workspace_id as "workspaceId", w.name as workspace, t.scopes, t.created_at as "createdAt",
-      t.expires_at as "expiresAt", t.revoked_at as "revokedAt"
+      t.expires_at as "expiresAt", t.revoked_at as "revokedAt",
+      coalesce(t.note, case when t.bootstrap then 'bootstrap token' end) as note, t.last_used_on::text as "lastUsedOn"
     from token as t left join workspace as w on w.id = t.workspace_id
     order by w.name nulls first, t.created_at`.execute()
 
@@ -62,6 +67,14 @@ export const findTokenHolders = async (sql: Sql, hashes: readonly string[]): Pro
     from unnest(${hashes as string[]}::text[]) as asked (hash) join token as t on t.hash = decode(asked.hash, 'hex')
     where t.revoked_at is null and (t.expires_at is null or t.expires_at > now())`
   return new Map(found.map(({ hash, ...holder }) => [hash, holder]))
+}
+
+/** Notes that these tokens are in use today. Writes a token at most once a day. */
+export const noteTokensUsed = async (sql: Sql, hashes: readonly string[]): Promise<void> => {
+  await sql`
+    update token set last_used_on = current_date
+    where hash in (select decode(h, 'hex') from unnest(${[...hashes]}::text[]) as u (h))
+      and last_used_on is distinct from current_date`
 }
 
 /**

@@ -11,8 +11,9 @@ import type { FeedbackRecord } from '../contract/feedback-record.ts'
 import type { JsonValue } from '../contract/json.ts'
 import type { Submission } from '../contract/submission.ts'
 import type { Changes } from './changes.ts'
-import { type Claims, Profiles, type Unresolved } from './profiles.ts'
-import { identifiedValues, type Profile, textOf } from './profile.ts'
+import type { Claims, Profiles, Unresolved } from './profiles.ts'
+import type { Profile } from './profile.ts'
+import { identifiedValues, textOf } from './profile-values.ts'
 import type { StoredRowOf } from './stored.ts'
 
 /** `source`: the source stored with the external id if the account is new. */
@@ -22,14 +23,15 @@ type IdentifiedAccount = { record: AccountRecord; source: string; submission: Su
 export class Accounts {
   readonly realm: Realm
   readonly unresolved: Unresolved
-  readonly profiles = new Profiles('account')
+  readonly profiles: Profiles
   readonly names: AccountNames
   readonly #byExternalId = new Map<string, Profile>()
   readonly #newKeys: { key: string; externalId: string; source: string; account: Profile }[] = []
 
-  constructor(realm: Realm, unresolved: Unresolved) {
+  constructor(realm: Realm, unresolved: Unresolved, profiles: Profiles) {
     this.realm = realm
     this.unresolved = unresolved
+    this.profiles = profiles
     this.names = new AccountNames(realm, this.profiles)
   }
 

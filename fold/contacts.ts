@@ -5,6 +5,7 @@ import {
   contactIdKey,
   contactSourceKey,
   emailKey,
+  hasEmail,
   type Realm,
   recordContactKey,
 } from '../contract/identity/keys.ts'
@@ -13,8 +14,9 @@ import type { FeedbackRecord } from '../contract/feedback-record.ts'
 import type { JsonValue } from '../contract/json.ts'
 import type { Submission } from '../contract/submission.ts'
 import type { Changes } from './changes.ts'
-import { type Claims, type Epochs, Profiles, type Unresolved } from './profiles.ts'
-import { identifiedValues, type Profile, textOf } from './profile.ts'
+import type { Claims, Epochs, Profiles, Unresolved } from './profiles.ts'
+import type { Profile } from './profile.ts'
+import { identifiedValues, textOf } from './profile-values.ts'
 import type { StoredRow, StoredRowOf } from './stored.ts'
 
 /** An external id in one of its sources. */
@@ -31,16 +33,17 @@ export class Contacts {
   readonly realm: Realm
   readonly epochs: Epochs
   readonly unresolved: Unresolved
-  readonly profiles = new Profiles('contact')
+  readonly profiles: Profiles
   readonly emails: Emails
   /** By the key of an external id in all sources; the oldest source comes first. */
   readonly #byExternalId = new Map<string, SourceKey[]>()
   readonly #newKeys: NewKey[] = []
 
-  constructor(realm: Realm, epochs: Epochs, unresolved: Unresolved) {
+  constructor({ realm, epochs, unresolved, profiles }: Pick<Contacts, 'realm' | 'epochs' | 'unresolved' | 'profiles'>) {
     this.realm = realm
     this.epochs = epochs
     this.unresolved = unresolved
+    this.profiles = profiles
     this.emails = new Emails(realm, epochs, this.profiles)
   }
 
@@ -97,17 +100,21 @@ export class Contacts {
     return (sources?.find(({ source }) => source === preferredSource) ?? sources?.[0])?.contact
   }
 
-  /** The contact of a feedback: by email. A contact with a name alone belongs to this feedback. */
+  /**
+   * The contact of a feedback: by email. A contact with a name alone, or with an email that is no
+   * address, belongs to this feedback.
+   */
   findOrCreateFor(given: FeedbackRecord['contact'], feedbackId: string, submission: Submission): Profile | undefined {
     const email = canonicalEmail(given?.email ?? '')
+    const keepsEmail = hasEmail(given?.email ?? '')
     const name = canonicalName(given?.name ?? '')
-    if (email === undefined && name === undefined) return undefined
+    if (!keepsEmail && name === undefined) return undefined
     const contact =
       email === undefined
         ? this.profiles.findOrOpen(recordContactKey(this.realm, feedbackId))
         : this.emails.findOrCreate(email, submission)
     const columns: Record<string, JsonValue> = {}
-    if (email !== undefined) columns['email'] = given!.email!
+    if (keepsEmail) columns['email'] = given!.email!
     if (name !== undefined) columns['name'] = given!.name!
     contact.fillIn({ columns, properties: given?.sourceData ?? {} }, submission)
     return contact

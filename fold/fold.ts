@@ -4,10 +4,10 @@ import { DEFAULT_SOURCE } from '../contract/feedback-record.ts'
 import { numberAtAcceptance, type Submission } from '../contract/submission.ts'
 import { Accounts } from './accounts.ts'
 import { type Changes, noChanges, type ReceiptRow } from './changes.ts'
-import { Claims, Epochs, type Link, Unresolved } from './profiles.ts'
+import { Claims, Epochs, type Link, Profiles, Unresolved } from './profiles.ts'
 import { Contacts, type IdentifiedContact } from './contacts.ts'
 import { Conversations } from './conversations.ts'
-import type { Profile } from './profile.ts'
+import type { MissingState, Profile } from './profile.ts'
 import { Feedbacks } from './feedbacks.ts'
 import { Projects } from './projects.ts'
 import type { StoredRow, StoredState, WantedKeys } from './stored.ts'
@@ -17,8 +17,8 @@ export type FoldableSubmission = Exclude<Submission, { operation: 'purge_contact
 
 /**
  * Applies submissions of one workspace in order to the loaded state of their keys.
- * docs/integrate.md has the rules of references. Throws Missing if more has to be loaded. Then the
- * fold must not be saved.
+ * docs/integrate.md has the rules of references. Throws Missing, or notes what it lacks, if more has
+ * to be loaded. Then the fold must not be saved.
  */
 export class Fold {
   readonly #epochs = new Epochs()
@@ -28,12 +28,16 @@ export class Fold {
   readonly #projects: Projects
   readonly #feedbacks: Feedbacks
   readonly #conversations: Conversations
+  readonly #lacking = new Set<Profile>()
   /** The submissions so far, with their states. */
   readonly folded: FoldedSubmission[] = []
 
-  constructor(realm: Realm) {
-    this.#contacts = new Contacts(realm, this.#epochs, this.#unresolved)
-    this.#accounts = new Accounts(realm, this.#unresolved)
+  /** `saved`: the contacts and accounts whose metadata an earlier part of the submission has saved. */
+  constructor(realm: Realm, saved: ReadonlySet<string> = new Set()) {
+    const open = (kind: 'contact' | 'account') => new Profiles({ kind, saved, lacking: this.#lacking })
+    const [epochs, unresolved] = [this.#epochs, this.#unresolved]
+    this.#contacts = new Contacts({ realm, epochs, unresolved, profiles: open('contact') })
+    this.#accounts = new Accounts(realm, unresolved, open('account'))
     this.#projects = new Projects(realm)
     const registers = {
       contacts: this.#contacts,
@@ -59,6 +63,38 @@ export class Fold {
     const { state, subject } = this.#apply(submission, claims)
     claims.applyAll()
     this.folded.push({ submission, state, subject })
+  }
+
+  /** What the fold lacks of contacts and accounts. What was saved before needs no metadata. */
+  lacking(): MissingState[] {
+    return this.#lackingProfiles().map(({ kind, id, lacks }) => ({ kind, id, metadata: lacks === 'metadata' }))
+  }
+
+  /** Whether the load had too much metadata, and left out what the fold needs. */
+  hasTooMuch(): boolean {
+    return this.#lackingProfiles().some(({ isLeftOut }) => isLeftOut)
+  }
+
+  /**
+   * The complete metadata of contacts and accounts, as rows, and their ids. `lacking`: the ids of the
+   * incomplete ones, each with the ids that it absorbs.
+   */
+  part(): { changes: Changes; saved: string[]; lacking: FoldedIds[] } {
+    const [changes, saved, lacking]: [Changes, string[], FoldedIds[]] = [noChanges(), [], []]
+    for (const profiles of [this.#accounts.profiles, this.#contacts.profiles])
+      for (const { root, members } of profiles.groups()) {
+        if (members.some(({ lacks }) => lacks !== undefined)) {
+          lacking.push({ kind: profiles.kind, ids: members.filter(({ isStored }) => isStored).map(({ id }) => id) })
+        } else {
+          profiles.writeMetadata(changes, root)
+          saved.push(root.id)
+        }
+      }
+    return { changes, saved, lacking }
+  }
+
+  #lackingProfiles(): Profile[] {
+    return [...this.#lacking].filter((profile) => profile.lacks === 'columns' || !profile.current().isMetadataSaved)
   }
 
   /** The changed rows, by table. */
@@ -144,6 +180,9 @@ export class Fold {
  * The contact or conversation of a submission. The purge of a subject frees the idempotency key.
  */
 type Subject = Link | string | null
+
+/** Own ids of stored contacts or accounts. */
+type FoldedIds = { kind: 'contact' | 'account'; ids: readonly string[] }
 
 export type FoldedSubmission = { submission: Submission; state: 'applied' | 'superseded'; subject: Subject }
 

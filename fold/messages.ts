@@ -1,6 +1,7 @@
 import { type ConversationRecord, lastOfEach, type MessageRecord } from '../contract/conversation-record.ts'
 import { instantOf, postgresDateTime } from '../contract/date-time.ts'
-import { contactIdKey, isPlaceholder, ownId, type Realm } from '../contract/identity/keys.ts'
+import { contactIdKey, ownId, type Realm } from '../contract/identity/keys.ts'
+import { isPlaceholder } from '../contract/identity/placeholders.ts'
 import type { JsonObject } from '../contract/json.ts'
 import { numberAtAcceptance, type SubmissionOf } from '../contract/submission.ts'
 import { unflattenIf } from '../contract/unflatten.ts'

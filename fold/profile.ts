@@ -1,21 +1,22 @@
-import { instantOf, postgresDateTime } from '../contract/date-time.ts'
+import { instantOf } from '../contract/date-time.ts'
 import { type JsonObject, type JsonValue, setMember } from '../contract/json.ts'
 import { numberAtAcceptance, type Submission } from '../contract/submission.ts'
 import type { StoredProfile } from './stored.ts'
-import type { AccountRecord, ContactRecord } from '../contract/contact-record.ts'
-import { unflattenIf } from '../contract/unflatten.ts'
+import type { ProfileValues } from './profile-values.ts'
 
 /** State that the fold needs and that was not loaded. */
 export type MissingState =
-  | { kind: 'contact' | 'account'; id: string }
+  | { kind: 'contact' | 'account'; id: string; metadata: boolean }
   /** The epochs of all keys of the segment. */
   | { kind: 'epochs' }
   /** The numbers and versions of the stored messages of a conversation. */
   | { kind: 'messages'; conversationId: string }
 
 /**
- * Thrown when the fold needs state that was not loaded. The worker then loads this state and folds
- * again. That is rare, so it costs less than to load the state for each fold.
+ * Thrown when the fold needs epochs or messages that were not loaded. What it lacks of contacts and
+ * accounts, it notes in `Profile.lacks`, and goes on: so one fold finds all of it. The worker then
+ * loads this state and folds again. That is rare, so it costs less than to load the state for each
+ * fold.
  */
 export class Missing extends Error {
   readonly state: MissingState
@@ -29,7 +30,27 @@ export class Missing extends Error {
 /** The most metadata keys. Keys of the latest identify stay, then the first other keys by name. */
 const MOST_PROPERTIES = 1_000
 
+const NOT_LOADED: StoredProfile = {
+  id: '',
+  columns: {},
+  first: 0,
+  number: 0,
+  updatedAt: null,
+  properties: null,
+  isLeftOut: false,
+}
+
 type Draft = { columns: Record<string, JsonValue>; properties: JsonObject; account: Profile | null }
+
+/**
+ * `saved`: the ids whose metadata an earlier part of this submission has saved. `lacking`: the
+ * profiles that lack something.
+ */
+export type ProfileContext = {
+  readonly kind: 'contact' | 'account'
+  readonly saved: ReadonlySet<string>
+  readonly lacking: Set<Profile>
+}
 
 /** A contact or account: the loaded row, and over it the draft with the changes of a stride. */
 export class Profile {
@@ -49,19 +70,37 @@ export class Profile {
   readonly draft: Draft = { columns: {}, properties: {}, account: null }
   /** The draft has all metadata and replaces the stored metadata. */
   isTrimmed = false
+  /** What the fold needed of the stored row and was not loaded. If so, the draft is wrong. */
+  lacks: 'columns' | 'metadata' | undefined
+  /** An earlier part of this submission has saved its metadata. */
+  readonly isMetadataSaved: boolean
+  readonly #lacking: Set<Profile>
   #stored: StoredProfile | undefined
   #properties: JsonObject | undefined
+  #isLeftOut = false
 
-  constructor(kind: 'contact' | 'account', id: string, isStored: boolean) {
+  constructor({ kind, saved, lacking }: ProfileContext, id: string, isStored: boolean) {
     this.kind = kind
     this.id = id
     this.isStored = isStored
+    this.isMetadataSaved = saved.has(id)
+    this.#lacking = lacking
   }
 
   /** Takes the stored row. Several keys can lead to it, and one of them with its metadata. */
   learn(stored: StoredProfile): void {
     this.#stored ??= stored
     this.#properties ??= stored.properties ?? undefined
+    this.#isLeftOut ||= stored.isLeftOut
+  }
+
+  get hasMetadata(): boolean {
+    return this.#properties !== undefined
+  }
+
+  /** The load had too much metadata, and left this out. */
+  get isLeftOut(): boolean {
+    return this.#isLeftOut && this.#properties === undefined
   }
 
   /** The profile itself, or the one that has absorbed it. */
@@ -72,9 +111,12 @@ export class Profile {
   /** Sets all given values; null clears a column. */
   identify({ columns, properties }: ProfileValues, submission: Submission): void {
     Object.assign(this.draft.columns, columns)
+    this.#touch(submission)
+    if (this.isMetadataSaved) return
     const keys = Object.keys(properties)
     for (const key of keys) setMember(this.draft.properties, key, properties[key]!)
-    this.#touch(submission)
+    // A save has found too many keys, so the load has asked for the metadata.
+    if (this.isLeftOut) this.#lack('metadata')
     if (this.#countProperties() <= MOST_PROPERTIES) return
     const given = new Set(keys)
     const others = Object.keys(this.allProperties()).filter((key) => !given.has(key))
@@ -85,7 +127,7 @@ export class Profile {
   fillIn({ columns, properties }: ProfileValues, submission: Submission): void {
     const free = Object.keys(columns).filter((column) => columns[column] !== null && !this.hasColumn(column))
     for (const column of free) this.draft.columns[column] = columns[column]!
-    const keys = Object.keys(properties).filter((key) => !this.#hasProperty(key))
+    const keys = this.isMetadataSaved ? [] : Object.keys(properties).filter((key) => !this.#hasProperty(key))
     const slots = keys.length === 0 ? 0 : Math.max(0, MOST_PROPERTIES - this.#countProperties())
     const added = keys.toSorted().slice(0, slots)
     for (const key of added) setMember(this.draft.properties, key, properties[key]!)
@@ -94,7 +136,7 @@ export class Profile {
 
   /** Absorbs a contact or account that was known by a weak key alone. */
   absorb(other: Profile, submission: Submission): void {
-    if (other.isStored && other.#properties === undefined) throw other.#missing()
+    if (other.isStored && !other.hasMetadata) other.#lack('metadata')
     const columns = { ...other.#stored?.columns, ...other.draft.columns }
     this.fillIn({ columns, properties: other.allProperties() }, submission)
     this.#touch(submission)
@@ -132,8 +174,9 @@ export class Profile {
     return { ...this.#properties, ...this.draft.properties }
   }
 
-  #missing(): Missing {
-    return new Missing({ kind: this.kind, id: this.id })
+  #lack(what: 'columns' | 'metadata'): void {
+    if (this.lacks !== 'columns') this.lacks = what
+    this.#lacking.add(this)
   }
 
   /** Links a contact to an account. */
@@ -149,8 +192,8 @@ export class Profile {
   }
 
   #loaded(): StoredProfile {
-    if (this.#stored === undefined) throw this.#missing()
-    return this.#stored
+    if (this.#stored === undefined) this.#lack('columns')
+    return this.#stored ?? NOT_LOADED
   }
 
   /** As `newestNumber`, for all submissions. */
@@ -167,8 +210,8 @@ export class Profile {
   #hasProperty(key: string): boolean {
     if (Object.hasOwn(this.draft.properties, key)) return true
     if (!this.isStored) return false
-    if (this.#properties === undefined) throw this.#missing()
-    return Object.hasOwn(this.#properties, key)
+    if (this.#properties === undefined) this.#lack('metadata')
+    return this.#properties === undefined || Object.hasOwn(this.#properties, key)
   }
 
   /** 0 if the stored metadata is not loaded: `save` then reports if there are too many keys. */
@@ -184,41 +227,4 @@ export class Profile {
     this.#properties = {}
     this.isTrimmed = true
   }
-}
-
-/** Values of a contact or account: columns and metadata. */
-type ProfileValues = { columns: Readonly<Record<string, JsonValue>>; properties: JsonObject }
-
-/** The `$`-keys that have a column in both tables. A key without a column is metadata. */
-const SHARED = {
-  $name: 'name',
-  $contractValue: 'contract_value',
-  $createdAt: 'source_created_at',
-  $updatedAt: 'source_updated_at',
-}
-const COLUMNS: Readonly<Record<'contact' | 'account', Readonly<Record<string, string>>>> = {
-  contact: { ...SHARED, $email: 'email' },
-  account: { ...SHARED, $domain: 'domain' },
-}
-
-/** The values of an identify. */
-export const identifiedValues = (kind: 'contact' | 'account', record: ContactRecord | AccountRecord): ProfileValues => {
-  const given = unflattenIf(record.shouldUnflattenProperties, record.properties ?? {})
-  const columns: Record<string, JsonValue> = {}
-  const properties: JsonObject = {}
-  for (const key of Object.keys(given)) {
-    const value = given[key]!
-    const column = Object.hasOwn(COLUMNS[kind], key) ? COLUMNS[kind][key] : undefined
-    if (column === undefined) setMember(properties, key, value)
-    else columns[column] = isTime(column) && typeof value === 'string' ? postgresDateTime(value) : value
-  }
-  return { columns, properties }
-}
-
-const isTime = (column: string): boolean => column === 'source_created_at' || column === 'source_updated_at'
-
-/** The text of a column; empty if the column has no value. */
-export const textOf = ({ columns }: ProfileValues, column: string): string => {
-  const value = columns[column]
-  return typeof value === 'string' ? value : ''
 }

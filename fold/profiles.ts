@@ -1,24 +1,26 @@
 import { asUuid, idOfEpoch } from '../contract/identity/keys.ts'
 import type { Changes } from './changes.ts'
-import { Missing, Profile } from './profile.ts'
+import { Missing, Profile, type ProfileContext } from './profile.ts'
 import type { StoredProfile, StoredState, WantedKeys } from './stored.ts'
 
 /** The contacts or the accounts that a stride names, by own id. */
 export class Profiles {
   readonly kind: 'contact' | 'account'
+  readonly #context: ProfileContext
   readonly #profiles = new Map<string, Profile>()
   /** Profiles by alias. */
   readonly #aliases = new Map<string, Profile>()
   readonly #newAliases = new Map<string, Profile>()
 
-  constructor(kind: 'contact' | 'account') {
-    this.kind = kind
+  constructor(context: ProfileContext) {
+    this.kind = context.kind
+    this.#context = context
   }
 
   /** Takes a stored profile. An external id can come with the own id alone. */
   learn({ id, profile: stored }: { id: string; profile?: StoredProfile }): Profile {
     let profile = this.#profiles.get(id)
-    if (profile === undefined) this.#profiles.set(id, (profile = new Profile(this.kind, id, true)))
+    if (profile === undefined) this.#profiles.set(id, (profile = new Profile(this.#context, id, true)))
     if (stored !== undefined) profile.learn(stored)
     return profile
   }
@@ -37,7 +39,7 @@ export class Profiles {
 
   findOrOpen(id: string): Profile {
     let profile = this.#profiles.get(id)
-    if (profile === undefined) this.#profiles.set(id, (profile = new Profile(this.kind, id, false)))
+    if (profile === undefined) this.#profiles.set(id, (profile = new Profile(this.#context, id, false)))
     return profile
   }
 
@@ -63,6 +65,32 @@ export class Profiles {
     }
   }
 
+  /**
+   * Each profile with the ones that it absorbs, if some of their metadata is loaded or lacking, and no
+   * earlier part has saved it.
+   */
+  groups(): ProfileGroup[] {
+    const groups = Map.groupBy(this.#profiles.values(), (profile) => profile.current())
+    return [...groups].flatMap(([root, members]) =>
+      root.isMetadataSaved || !members.some(({ hasMetadata, lacks }) => hasMetadata || lacks !== undefined)
+        ? []
+        : { root, members },
+    )
+  }
+
+  /** Writes the metadata of a profile alone. */
+  writeMetadata(changes: Changes, { id, isTrimmed, draft, firstNumber, lastNumber, newestNumber }: Profile): void {
+    if (lastNumber === 0 || (!isTrimmed && isEmpty(draft.properties))) return
+    changes[this.kind].push({
+      id,
+      properties: draft.properties,
+      ...(isTrimmed && { has_all_properties: true }),
+      first_number: firstNumber,
+      number: lastNumber,
+      newest_number: newestNumber === lastNumber ? undefined : newestNumber,
+    })
+  }
+
   #writeChanged(changes: Changes, profile: Profile): void {
     const { id, isTrimmed, draft, firstNumber, listedNumber, lastNumber, newestNumber } = profile
     const isWithout = !isTrimmed && isEmpty(draft.properties)
@@ -79,6 +107,9 @@ export class Profiles {
     })
   }
 }
+
+/** `root`: the profile that absorbs the other members. */
+export type ProfileGroup = { root: Profile; members: readonly Profile[] }
 
 const isEmpty = (object: object): boolean => {
   for (const _ in object) return false

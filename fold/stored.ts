@@ -5,8 +5,8 @@ import type { JsonObject, JsonValue } from '../contract/json.ts'
 /**
  * A stored contact or account. `columns`: those with a value, by name. `number`: the number at
  * acceptance of the newest submission that changed it; `first`: the number of the first one.
- * `updatedAt`: its `source_updated_at`, in microseconds since 1970. `properties`: all metadata,
- * if the key asked for it and it is not too large.
+ * `updatedAt`: its `source_updated_at`, in microseconds since 1970. `properties`: all metadata, if
+ * the key asked for it. `isLeftOut`: the key asked for it, but the load had too much of it.
  */
 export type StoredProfile = {
   id: string
@@ -16,6 +16,7 @@ export type StoredProfile = {
   number: number
   updatedAt: number | null
   properties: JsonObject | null
+  isLeftOut: boolean
 }
 
 /** A key with its stored data. Keys that nothing has are absent. */
@@ -62,6 +63,8 @@ export type Need = {
   metadata?: true
   /** All metadata if no identify has claimed the key: the contact or account may be absorbed. */
   absorbs?: true
+  /** Metadata is not left out, however much it is. For own ids only. */
+  ofAnySize?: true
 }
 
 /** The keys that a stride names, by kind. */
@@ -71,7 +74,7 @@ export type WantedKeys = { readonly [K in KeyKind]: ReadonlyMap<string, Need> }
 export type StoredState = {
   /** The position of the workspace; undefined if it is deleted. */
   position: number | undefined
-  /** Records of absorbed contacts or accounts still have to move. */
+  /** A save has left records to move. */
   hasMoves: boolean
   /** Records of a decided purge still have to be removed. */
   isRemoving: boolean

@@ -28,7 +28,15 @@ export const judge = ({ points, pressure }: Evidence): Finding[] => {
   return [...found.filter(({ level }) => level === 'trouble'), ...found.filter(({ level }) => level === 'attention')]
 }
 
-const judgeServers = ({ redisUp, postgresUp }: Point): Finding[] => [
+/** The doctor says the same of a server of Redis. */
+export const REDIS_CANNOT_WRITE: Finding = {
+  level: 'trouble',
+  what: 'Redis cannot write its append-only file, and refuses all writes. Submissions are refused with 503.',
+  remedy: 'Check the disk and the log of Redis; a full disk is the usual reason. Then Redis goes on by itself.',
+}
+
+const judgeServers = ({ redisUp, redisCannotWrite, postgresUp }: Point): Finding[] => [
+  ...when(redisCannotWrite === true, REDIS_CANNOT_WRITE),
   ...when(!redisUp, {
     level: 'trouble',
     what: 'Redis does not answer. Submissions are refused with 503.',
@@ -42,9 +50,9 @@ const judgeServers = ({ redisUp, postgresUp }: Point): Finding[] => [
   }),
 ]
 
-/** A full Redis takes no reports, so running workers look missing. */
+/** A Redis that is full, or cannot write, takes no reports. So running workers look missing. */
 const judgeWorkers = (points: readonly Point[], pressure: Evidence['pressure']): Finding[] => {
-  if (pressure === 'redis-memory') return []
+  if (pressure === 'redis-memory' || points.at(-1)!.redisCannotWrite === true) return []
   const { silent, unserved, queues } = points.at(-1)!
   // A worker that serves the queue ends the delay of its jobs.
   const isWaiting = (unserved ?? []).some((name) => {

@@ -39,6 +39,8 @@ export type Point = Rates & {
    * submissions; the greatest is first.
    */
   missing: readonly { name: string; difference: number }[] | null
+  /** Redis refuses all writes, since it cannot write to its disk. */
+  redisCannotWrite: boolean | null
   redisUsedBytes: number | null
   redisMaxBytes: number | null
   /** The most bytes of bodies that one API process has in hand. */
@@ -56,6 +58,8 @@ export type Point = Rates & {
   /** Webhooks whose deliveries fail, and webhooks that have ended. */
   webhooksFailing: number | null
   webhooksEnded: number | null
+  /** Changes that webhooks have not confirmed after several attempts. */
+  changesUndelivered: number | null
 }
 
 const WORKSPACES_SHOWN = 10
@@ -87,6 +91,7 @@ export const pointOf = (condition: Condition, before: Condition | undefined): Po
     dead: ledgers?.reduce((sum, { dead }) => sum + dead, 0) ?? null,
     difference: ledgers ? furthest(ledgers.map(({ difference }) => difference)) : null,
     missing: missingIn(condition),
+    redisCannotWrite: redis?.cannotWrite ?? null,
     redisUsedBytes: redis?.usedBytes ?? null,
     redisMaxBytes: redis?.maxBytes ?? null,
     bytesInHand: highest((processes ?? []).map(({ bodies }) => bodies.bytes)),
@@ -97,6 +102,7 @@ export const pointOf = (condition: Condition, before: Condition | undefined): Po
     purgedKeys: purges?.purgedKeys ?? null,
     webhooksFailing: webhooks?.failing ?? null,
     webhooksEnded: webhooks?.ended ?? null,
+    changesUndelivered: webhooks?.undelivered ?? null,
   }
 }
 

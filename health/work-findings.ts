@@ -18,7 +18,9 @@ const DIFFERS_FOR_MS = 60_000
 /** Findings about submissions and jobs that wait too long, have failed or are missing. */
 export const judgeWork = (points: readonly Point[]): Finding[] => {
   const now = points.at(-1)!
-  return [...judgeWaiting(points), ...judgeFailures(now, points), ...judgeCrowding(now), ...judgeMissing(points)]
+  // Workers can take no work from a Redis that takes no writes.
+  const waiting = now.redisCannotWrite === true ? [] : [...judgeWaiting(points), ...judgeCrowding(now)]
+  return [...waiting, ...judgeFailures(now, points), ...judgeMissing(points)]
 }
 
 const judgeWaiting = (points: readonly Point[]): Finding[] => {
@@ -74,7 +76,7 @@ const growsOlder = (points: readonly Point[]): boolean => {
 }
 
 const judgeFailures = (
-  { queues, dead, webhooksFailing, webhooksEnded }: Point,
+  { queues, dead, webhooksFailing, webhooksEnded, changesUndelivered }: Point,
   points: readonly Point[],
 ): Finding[] => {
   const died = (dead ?? 0) - (points.find((point) => point.dead !== null)?.dead ?? 0)
@@ -100,6 +102,12 @@ const judgeFailures = (
       level: 'attention',
       what: `${count(webhooksEnded!, 'webhook has', 'webhooks have')} ended.`,
       remedy: 'The reasons: npm run webhook -- list. Resume, replay or delete such a webhook.',
+    }),
+    ...when(above(changesUndelivered, 0), {
+      level: 'attention',
+      what: `Webhooks have not confirmed ${count(changesUndelivered!, 'change', 'changes')}, and have passed ${changesUndelivered === 1 ? 'it' : 'them'}.`,
+      remedy:
+        'The records and reasons: npm run webhook -- list. Correct the receiver, then send them again: npm run webhook -- resume ID.',
     }),
   ]
 }

@@ -1,10 +1,12 @@
 import process from 'node:process'
 import { type HashKey, hashKeyFrom } from '../contract/identity/keys.ts'
+import { boundRepeats } from './bound-repeats.ts'
 import { explainPostgres, explainRedis } from './explain-fault.ts'
 import { codeOf, describeFault } from './fault.ts'
 import { type Logger, createLogger } from './logger.ts'
+import { findMisspelt } from './misspelt-settings.ts'
 import { printHelp } from './print-help.ts'
-import { BadSettings, type Settings } from './settings.ts'
+import { BadSettings, type Environment, type Settings } from './settings.ts'
 
 type Needed = Settings<'HASH_KEY' | 'LOG_LEVEL'>
 
@@ -12,7 +14,8 @@ type Stores<Sql, Redis> = { sql: Sql; redis: Redis; hashKey: HashKey; log: Logge
 
 type ProcessKind<Config, Sql, Redis> = {
   name: 'api' | 'worker'
-  readConfig: () => Config
+  environment: Environment
+  readConfig: (environment: Environment) => Config
   connectPostgres: (config: Config, log: Logger) => Sql
   connectRedis: (config: Config, log: Logger) => Promise<Redis>
   /**
@@ -52,8 +55,12 @@ export const connectProcess = async <Config extends Needed, Sql, Redis>(
   kind: ProcessKind<Config, Sql, Redis>,
 ): Promise<Stores<Sql, Redis> & { config: Config }> => {
   printHelp(USAGES[kind.name])
-  const config = readOrEnd(kind.readConfig)
-  const log = createLogger((line) => void process.stdout.write(line), config.LOG_LEVEL, { process: kind.name })
+  const config = readOrEnd(() => kind.readConfig(kind.environment))
+  // A log that cannot be written, as on a full disk, must not end the process.
+  process.stdout.on('error', () => {})
+  const write = (line: string): void => void process.stdout.write(line)
+  const log = boundRepeats(createLogger(write, config.LOG_LEVEL, { process: kind.name }))
+  for (const misspelt of findMisspelt(kind.environment)) log('warn', 'setting_unknown', misspelt)
   const hashKey = hashKeyFrom(config.HASH_KEY)
   const sql = kind.connectPostgres(config, log)
   const redis = await kind.connectRedis(config, log)

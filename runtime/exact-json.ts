@@ -25,15 +25,16 @@ export const writtenNumber = (value: unknown): string | undefined => {
   return json.isRawJSON(value) ? value.rawJSON : undefined
 }
 
-const DECIMAL = /^([+-]?)0*(\d*)(?:\.(\d*))?$/
+const DECIMAL = /^([+-]?)0*(\d*)(?:\.(\d*))?(?:e([+-]?\d+))?$/i
 
 /**
- * A number in decimal notation, with all its digits, but without a plus sign and leading zeros.
- * Undefined for any other text.
+ * A number in decimal or exponent notation, with all its digits, but without a plus sign and leading
+ * zeros. Undefined for any other text.
  */
 export const decimalNumber = (text: string): number | WrittenNumber | undefined => {
-  const [, sign, whole = '', fraction = ''] = /\d/.test(text) ? (DECIMAL.exec(text) ?? []) : []
+  const [, sign, whole = '', fraction = '', exponent] = /^[+-]?\.?\d/.test(text) ? (DECIMAL.exec(text) ?? []) : []
   if (sign === undefined) return undefined
-  const written = `${sign === '-' ? '-' : ''}${whole || '0'}${fraction === '' ? '' : `.${fraction}`}`
+  const significand = `${sign === '-' ? '-' : ''}${whole || '0'}${fraction === '' ? '' : `.${fraction}`}`
+  const written = exponent === undefined ? significand : `${significand}e${exponent}`
   return String(Number(written)) === written ? Number(written) : json.rawJSON(written)
 }

@@ -51,6 +51,7 @@ const OF_POSTGRES: readonly CodeMeaning[] = [
   ],
   [/^3D000$/, 'it has no such database', 'Create the database, or correct its name in SETTING.'],
   [/^42501$/, 'the user may not do this', 'Use the owner of the tables, or grant the missing rights.'],
+  [/^53100$/, 'its disk is full', 'Free some space on the disk of Postgres.'],
   [/^53300$/, 'all its connections are in use', 'Lower DATABASE_CONNECTIONS, or raise max_connections.'],
   [
     /^(?:08P01|26000)$/,

@@ -104,6 +104,13 @@ export const readPostgresUrl = (text: string): PostgresAddress | string => {
   return { urls, isPrimaryAsked, isPooled: given.get('pgbouncer') === 'true' }
 }
 
+/** The same address with another user. `password` needs no percent-encoding. */
+export const withLogin = (text: string, user: string, password: string): string => {
+  const { scheme = '', login } = PARTS.exec(text.trim())?.groups ?? {}
+  const rest = text.trim().slice(scheme.length + (login === undefined ? 0 : login.length + 1))
+  return `${scheme}${user}:${password}@${rest}`
+}
+
 const isEncoded = (text: string): boolean => {
   try {
     decodeURIComponent(text)

@@ -75,10 +75,30 @@ export const publicLookup =
   }
 
 /**
+ * Resolves the host of a URL, and refuses it as `publicLookup` does. A connection to these addresses
+ * needs no second resolution, which could give other ones.
+ *
+ * @throws with the code NOT_PUBLIC_ADDRESS, or the code of the failed look-up
+ */
+export const checkedAddresses = (hostname: string, allowedHosts: readonly string[]): Promise<LookupAddress[]> =>
+  new Promise((resolve, reject) => {
+    const refused = refuseAddress(hostname, allowedHosts)
+    if (refused) return reject(refused)
+    const address = withoutBrackets(hostname)
+    if (isIP(address) !== 0) return resolve([{ address, family: isIP(address) }])
+    publicLookup(allowedHosts)(hostname, { all: true }, (error, found) =>
+      error ? reject(error) : resolve(found as LookupAddress[]),
+    )
+  })
+
+/** The address in the host of a URL: an IPv6 address stands in brackets there. */
+export const withoutBrackets = (hostname: string): string => hostname.replace(/^\[(.*)\]$/, '$1')
+
+/**
  * Returns an error for a host that is itself an address outside the public internet and is not
  * allowed. A connection to an address does not call `publicLookup`.
  */
 export const refuseAddress = (hostname: string, allowedHosts: readonly string[]): NodeJS.ErrnoException | undefined => {
-  const address = hostname.replace(/^\[(.*)\]$/, '$1')
+  const address = withoutBrackets(hostname)
   return isIP(address) === 0 || allowedHosts.includes(address) || isPublicAddress(address) ? undefined : notPublic()
 }

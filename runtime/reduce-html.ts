@@ -75,31 +75,38 @@ const AMPERSAND = /&(?!(?:[a-z][a-z0-9]{1,31}|#\d{1,7}|#x[\da-f]{1,6});)/gi
 export const htmlAsText = (text: string): string => {
   if (!/[<&]/.test(text)) return text
   const read = cutHtml(text).replaceAll(AMPERSAND, '&amp;')
-  // With `toLowerCase` alone, some letters become two.
-  const lower = read.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
-  const lastPlaces = new Map<string, number>()
-  const isBefore = (at: number, end: string): boolean => {
-    if (!lastPlaces.has(end)) lastPlaces.set(end, lower.lastIndexOf(end))
-    return at < lastPlaces.get(end)!
-  }
-  const isMarkup = (match: string, at: number, name?: string, comment?: string): boolean => {
-    if (match === '<') return false
-    if (comment !== undefined) return isBefore(at, '-->')
-    const element = name?.toLowerCase()
-    if (element === undefined || element.includes(':')) return true
-    if (CLOSED.has(element)) return match.startsWith('</') || isBefore(at, `</${element}`)
-    return INLINE.has(element) || BLOCKS.has(element)
-  }
-  let hasMarkup = false
-  const escaped = read.replaceAll(MARKUP, (match: string, name?: string, comment?: string, at = 0) => {
-    const isKept = isMarkup(match, at, name, comment)
-    hasMarkup ||= isKept
-    return isKept ? match : `&lt;${match.slice(1)}`
-  })
+  const lastPlace = createLastPlace(read)
+  const found = [...read.matchAll(MARKUP)]
+  const stray = found.filter((match) => !isMarkup(match, lastPlace))
+  const ends = [...stray.map(({ index }) => index), read.length]
+  const escaped = ends.map((end, at) => read.slice(at === 0 ? 0 : ends[at - 1]! + 1, end)).join('&lt;')
   const reduced = reduceHtml(escaped)
-  if (!hasMarkup) return reduced
+  if (stray.length === found.length) return reduced
   const lines = reduced.split('\n').map((line) => line.replaceAll(/\s+/g, ' ').trim())
   return lines.filter((line) => line !== '').join('\n') || text
+}
+
+type LastPlace = (part: string) => number
+
+/** The last place of a part in a text, in upper or lower case. Looks once for each part. */
+const createLastPlace = (text: string): LastPlace => {
+  // With `toLowerCase` alone, some letters become two.
+  const lower = text.replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
+  const places = new Map<string, number>()
+  return (part) => {
+    if (!places.has(part)) places.set(part, lower.lastIndexOf(part))
+    return places.get(part)!
+  }
+}
+
+const isMarkup = (match: RegExpExecArray, lastPlace: LastPlace): boolean => {
+  const [found, name, comment] = match
+  if (found === '<') return false
+  if (comment !== undefined) return match.index < lastPlace('-->')
+  const element = name?.toLowerCase()
+  if (element === undefined || element.includes(':')) return true
+  if (CLOSED.has(element)) return found.startsWith('</') || match.index < lastPlace(`</${element}`)
+  return INLINE.has(element) || BLOCKS.has(element)
 }
 
 /** After a `<` without a later `>`, the parser would drop the rest of the text. */

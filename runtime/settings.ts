@@ -156,7 +156,7 @@ export class BadSettings extends Error {
 /**
  * Settings that can also come from a file. The variable with `_FILE` after the name has the path.
  */
-const SECRETS = [
+export const SECRETS = [
   'DATABASE_URL',
   'READS_DATABASE_URL',
   'REDIS_URL',

@@ -43,7 +43,9 @@ const main = (): number => {
   const texts = readLines(values.in, incoming)
   const tags = tagInGroups(memories, texts, ({ text, lang }) => ({ text, language: lang ?? undefined }))
   const out = pathOfCaller(values.out, process.env)
-  writeFileSync(out, texts.map(({ id }, at) => `${JSON.stringify({ id, tags: tags[at] ?? [] })}\n`).join(''))
+  const lines = texts.map(({ id }, at) => `${JSON.stringify({ id, tags: tags[at] ?? [] })}\n`)
+  // Tags are words of customers.
+  writeFileSync(out, lines.join(''), { mode: 0o600 })
   return 0
 }
 

@@ -24,6 +24,7 @@ type Service = {
   readonly stop_grace_period?: string
   readonly command?: readonly string[]
   readonly environment: Readonly<Record<string, string>>
+  readonly env_file?: readonly object[]
   readonly ports?: readonly string[]
   readonly volumes?: readonly string[]
   readonly networks: readonly string[]
@@ -91,6 +92,11 @@ describe('the Compose file', () => {
       assert.deepEqual(rest, [])
       assert.equal(each.image, `feedback-insights:${version}`)
     }
+  })
+
+  it('gives the programs all settings of .env, if there is one', () => {
+    for (const each of Object.values(services).filter(({ build }) => build !== undefined))
+      assert.deepEqual(each.env_file, [{ path: '.env', required: false }])
   })
 
   it('sets only variables that the programs know', () => {

@@ -30,7 +30,8 @@ const id = randomUUID()
 bypassProxies(process.env)
 const { config, log, hashKey, sql, redis } = await connectProcess({
   name: 'worker',
-  readConfig: () => readWorkerConfig(process.env),
+  environment: process.env,
+  readConfig: readWorkerConfig,
   connectPostgres: (settings, logPostgres) =>
     openDatabase(settings, { name: 'worker', statementTimeoutMs: STATEMENT_TIMEOUT_MS, log: logPostgres }),
   connectRedis: ({ REDIS_URL, REDIS_PREFIX }, logRedis) =>
@@ -61,8 +62,11 @@ const processors = createProcessors({
   log,
   stop: stopping.signal,
 })
-/** Concurrent jobs. Tagging is bound by the CPU; each backlog job has its own statements. */
-const CONCURRENCY: Readonly<Record<QueueName, number>> = { wake: 4, backlog: 2, removal: 2, tagging: 2, webhook: 8 }
+/**
+ * Concurrent jobs. Tagging is bound by the CPU; each backlog job has its own statements. Jobs of
+ * webhooks mostly wait for receivers.
+ */
+const CONCURRENCY: Readonly<Record<QueueName, number>> = { wake: 4, backlog: 2, removal: 2, tagging: 2, webhook: 32 }
 
 const inHand = createJobsInHand()
 const workers = config.WORKER_QUEUES.map((name) => {
@@ -95,6 +99,7 @@ const reporting = startReporting(
   async () => ({
     ...(await metrics.figures()),
     queues: config.WORKER_QUEUES,
+    allowedHosts: config.WEBHOOK_ALLOWED_HOSTS ?? [],
   }),
 )
 

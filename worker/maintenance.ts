@@ -1,9 +1,8 @@
 import { TOKEN_USABLE_WITHOUT_POSTGRES_MS } from '../contract/limits.ts'
 import { listPurgesUnderWay } from '../db/purges/removal.ts'
 import { expireTombstones } from '../db/reads/changes.ts'
-import { listBegunReplays } from '../db/submissions/dead.ts'
 import { expireReceipts } from '../db/submissions/receipts.ts'
-import { readPosition, readPositions } from '../db/submissions/position.ts'
+import { readPositions } from '../db/submissions/position.ts'
 import { listDueWebhooks } from '../db/webhooks.ts'
 import { listDeletedIds } from '../db/workspaces/delete-workspace.ts'
 import { idsFrom, listWorkspaceIds } from '../db/workspaces/workspaces.ts'
@@ -11,13 +10,13 @@ import { trimIdempotencyKeys } from '../queue/admission/idempotency.ts'
 import { addDeliveries, addRemovals, type Wake } from '../queue/jobs/job-queues.ts'
 import { takeTurn } from '../queue/jobs/take-turn.ts'
 import { forgetLateKeys } from '../queue/log/forget-workspace.ts'
-import type { Log } from '../queue/log/log.ts'
 import { listLogs, nextGroup, noteStrays } from '../queue/log/groups.ts'
 import { readNotedPositions, sweepLogs } from '../queue/log/sweep.ts'
 import { readRedisCondition } from '../queue/redis/redis-condition.ts'
 import { describeFault } from '../runtime/fault.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { WorkerStores } from './config.ts'
+import { finishBegunReplays, replayDueRetries } from './replays.ts'
 
 export type MaintenanceDependencies = WorkerStores & {
   wake: Wake
@@ -138,41 +137,17 @@ export const resumePurges: MaintenanceTask = {
   },
 }
 
-/** In this time a process appends the submission whose replay it has begun, unless it died. */
-const REPLAY_BEGUN_MS = 30_000
-/** The most replays of one run, the oldest first. */
-const REPLAYS_LOOKED_AT = 20
-
-/**
- * Finishes replays of processes that died: appends the submissions whose replay has begun and that
- * are not in the log.
- */
 export const finishReplays: MaintenanceTask = {
   name: 'finish-replays',
   everyMs: 10_000,
-  run: async (dependencies) => {
-    const { sql, logs, wake } = dependencies
-    const begun = await listBegun(dependencies)
-    const workspaceIds = [...new Set(begun.map(({ workspaceId }) => workspaceId))]
-    const waiting = new Set((await Promise.all(workspaceIds.map((id) => waitingIds(logs, id)))).flat())
-    // This second list leaves out replays that were applied while the logs were read.
-    const left = begun.length === 0 ? [] : await listBegun(dependencies)
-    const lost = left.filter(({ workspaceId, id }) => workspaceIds.includes(workspaceId) && !waiting.has(id))
-    for (const { workspaceId, submission } of lost) {
-      await logs.append([submission], await readPosition(sql, workspaceId))
-      await wake.wake(workspaceId, { submissions: 1, isDeep: false })
-    }
-    return { replaysFinished: lost.length }
-  },
+  run: async (dependencies) => ({ replaysFinished: await finishBegunReplays(dependencies) }),
 }
 
-const listBegun = ({ sql }: MaintenanceDependencies) =>
-  listBegunReplays(sql, { afterMs: REPLAY_BEGUN_MS, limit: REPLAYS_LOOKED_AT })
-
-const waitingIds = async (logs: Log, workspaceId: string): Promise<string[]> => {
-  const ids: string[] = []
-  for await (const { submissionId } of logs.readWaiting(workspaceId)) ids.push(submissionId)
-  return ids
+/** Replays dead submissions whose fault may have passed. */
+export const retryDead: MaintenanceTask = {
+  name: 'retry-dead',
+  everyMs: 10_000,
+  run: async (dependencies) => ({ retried: await replayDueRetries(dependencies) }),
 }
 
 /**
@@ -240,6 +215,7 @@ const TASKS: readonly MaintenanceTask[] = [
   findStrays,
   resumePurges,
   finishReplays,
+  retryDead,
   forgetDeletedWorkspaces,
   expireOldReceipts,
   expireOldTombstones,

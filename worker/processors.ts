@@ -17,6 +17,7 @@ import { createLearningPace } from './tagging/learning-pace.ts'
 import { tag } from './tagging/tagging.ts'
 import { beginTagging } from './trace-jobs.ts'
 import { deliver, deliverTest } from './webhooks/deliver.ts'
+import { createPlaces, type Places } from './webhooks/places.ts'
 import { whenAvailable } from './when-available.ts'
 
 type Dependencies = WorkerStores & {
@@ -43,6 +44,7 @@ export const createProcessors = (
 ): Readonly<Record<QueueName, Processor>> & { stop: () => Promise<void> } => {
   const { queues, metrics } = dependencies
   const quarantine = createQuarantine()
+  const places = createPlaces()
   const applying = createApplyLogs({
     ...dependencies,
     quarantine,
@@ -62,7 +64,7 @@ export const createProcessors = (
     backlog: (job) => metrics.trackDeep(async () => applying.apply(dataOf(job, wakeJob).workspaceIds, true)),
     removal: (job) => quarantine.shared(() => runRemoval(dependencies, job)),
     tagging: (job) => quarantine.shared(() => runTagging(dependencies, job)),
-    webhook: (job) => deliverChanges(dependencies, job),
+    webhook: (job) => deliverChanges({ ...dependencies, places }, job),
     stop: applying.stop,
   }
 }
@@ -97,12 +99,18 @@ const runTagging = async (dependencies: Dependencies, job: DeliveredJob): Promis
 
 /**
  * Delivers to the webhook of a job. Returns how many changes it delivered, or the outcome of a
- * test.
+ * test. Without a free place, it delivers none, and maintenance adds a job again.
  */
-const deliverChanges = (dependencies: Dependencies, job: DeliveredJob): Promise<number | string> => {
+const deliverChanges = (
+  dependencies: Dependencies & { places: Places },
+  job: DeliveredJob,
+): Promise<number | string> => {
   const { workspaceId, webhookId, isTest } = dataOf(job, webhookJob)
   const named = { workspaceId, id: webhookId }
-  const work = (): Promise<number | string> => (isTest ? deliverTest : deliver)(dependencies, named)
+  const work = async (): Promise<number | string> =>
+    isTest
+      ? deliverTest(dependencies, named)
+      : ((await dependencies.places.inPlace(workspaceId, () => deliver(dependencies, named))) ?? 0)
   return attempt(dependencies, { job, ids: { workspaceId, webhookId } }, work)
 }
 

@@ -1,5 +1,6 @@
 import type { ProcessReport } from '../../queue/jobs/process-reports.ts'
 import { FairSemaphore } from '../../runtime/fair-semaphore.ts'
+import { takeTurn } from './take-turn.ts'
 
 export type BodyFigures = ProcessReport['bodies']
 
@@ -31,6 +32,8 @@ export type BodiesInHand = {
 const PATIENCE_MS = 2_000
 /** Smaller bodies are parsed and validated so fast that they need not line up. */
 const LARGE_BYTES = 64 * 1024
+/** Many bodies can arrive in one turn of the event loop. Only the smallest are all parsed in it. */
+const SMALL_BYTES = 4 * 1024
 /** While Redis hangs, a body takes seconds, and must not hold up the next bodies for longer. */
 const LINE_HELD_MS = 1_000
 /** If further large bodies of the workspace wait, a body of N ms keeps its place for N ms more. */
@@ -50,10 +53,13 @@ export const createBodiesInHand = (mostBytes: number): BodiesInHand => {
       return done
     },
     oneLargeAtATime: async ({ workspaceId, bytes: size }, work) => {
-      if (size <= LARGE_BYTES) return work()
+      if (size <= SMALL_BYTES) return work()
+      if (size <= LARGE_BYTES) {
+        await takeTurn()
+        return work()
+      }
       const begin = async () => {
-        // A turn of the event loop for other requests.
-        await new Promise((resolve) => setImmediate(resolve))
+        await takeTurn()
         const done = work()
         await Promise.race([done, after(LINE_HELD_MS)])
         return { done }

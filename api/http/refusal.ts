@@ -2,7 +2,8 @@ import type { Problem } from '../../contract/check-body.ts'
 
 /** The reasons to refuse a request. */
 export type Refusal =
-  | { refused: 'unauthenticated' }
+  /** `needs`: the scope, on a path that names it. */
+  | { refused: 'unauthenticated'; needs?: 'read' }
   | { refused: 'forbidden'; needs: 'submit' | 'read' | 'admin' }
   | { refused: 'not-json' }
   | { refused: 'too-large'; maxBytes: number }
@@ -36,6 +37,7 @@ export type Unavailable = {
     | 'stores'
     | 'reads'
     | 'reads-at-once'
+    | 'files-at-once'
 }
 
 export const isRefusal = (value: object): value is Refusal => 'refused' in value
@@ -62,13 +64,11 @@ export const refusalAnswer = (refusal: Refusal): RefusalAnswer => {
   if (isFixed(refusal)) return answer(...FIXED[refusal.refused])
   switch (refusal.refused) {
     case 'unauthenticated':
-      return answer(401, 'A valid bearer token is required: send Authorization: Bearer <ACCESS_TOKEN>.', {
-        'WWW-Authenticate': 'Bearer',
-      })
+      return unauthenticated(refusal.needs)
     case 'forbidden':
       return answer(403, `The token does not permit this request: the scope ${scopesFor(refusal.needs)} is required.`)
     case 'too-large':
-      return answer(413, `The body is too large: at most ${refusal.maxBytes} bytes, counted after decompression.`)
+      return answer(413, bodyTooLarge(refusal.maxBytes))
     case 'too-large-propagated':
       return answer(
         413,
@@ -83,7 +83,7 @@ export const refusalAnswer = (refusal: Refusal): RefusalAnswer => {
       return answer(
         429,
         `Rate limit exceeded: ${refusal.unit ?? 'submissions'} are limited to ${refusal.most} per ${windowText(refusal.windowSeconds)}. ` +
-          `Retry later, in ${refusal.retryAfterSeconds} s.`,
+          `Retry later, in ${refusal.retryAfterSeconds} s. ${RATE_LIMITS[refusal.unit ?? 'submissions']}`,
         { 'Retry-After': String(refusal.retryAfterSeconds) },
       )
     case 'not-json':
@@ -95,6 +95,23 @@ export const refusalAnswer = (refusal: Refusal): RefusalAnswer => {
     case 'unavailable':
       return answer(503, UNAVAILABLE[refusal.why], { 'Retry-After': String(RETRY_UNAVAILABLE_SECONDS) })
   }
+}
+
+const unauthenticated = (needs: 'read' | undefined): RefusalAnswer =>
+  answer(
+    401,
+    `A valid bearer token${needs ? ` of scope ${scopesFor(needs)}` : ''} is required: ` +
+      'send Authorization: Bearer <ACCESS_TOKEN>.',
+    { 'WWW-Authenticate': needs ? `Bearer scope="${needs}"` : 'Bearer' },
+  )
+
+// Each refusal for a limit names the setting that changes the limit.
+const bodyTooLarge = (maxBytes: number): string =>
+  `The body is too large: at most ${maxBytes} bytes, counted after decompression. ` +
+  'The operators set the limit: MAX_BODY_BYTES, or MAX_CONVERSATION_BYTES for conversations. The limit of a batch is fixed.'
+const RATE_LIMITS = {
+  submissions: 'The operators set the limit: CONVERSATIONS_PER_MINUTE, or SUBMISSIONS_PER_MINUTE for other operations.',
+  calls: 'The operators set the limit: AGENT_CALLS_PER_MINUTE.',
 }
 
 const NOT_JSON = 'The body must be JSON in UTF-8, plain or gzip: send Content-Type: application/json.'
@@ -125,16 +142,18 @@ const isFixed = (refusal: Refusal): refusal is Extract<Refusal, { refused: keyof
 const UNAVAILABLE: Readonly<Record<Unavailable['why'], string>> = {
   redis: 'The queue did not answer in time. Nothing was confirmed; retry later with the same ids.',
   'redis-refuses': 'The queue refuses writes at the moment. Nothing was confirmed; retry later with the same ids.',
-  'redis-replicas': 'Too few replicas have the submission yet. Nothing was confirmed; retry later with the same ids.',
-  'redis-memory': 'The queue is nearly full. Nothing was accepted; retry later.',
-  backlog: 'Too many submissions wait to be processed. Nothing was accepted; retry later.',
+  'redis-replicas':
+    'Too few replicas have the submission yet (REDIS_REPLICAS_ACK). Nothing was confirmed; retry later with the same ids.',
+  'redis-memory': 'The queue is nearly full (maxmemory of Redis). Nothing was accepted; retry later.',
+  backlog: 'Too many submissions wait to be processed (MAX_BACKLOG). Nothing was accepted; retry later.',
   'workspace-log-full':
-    'Too many submissions of this workspace wait to be processed. Nothing was accepted; retry later.',
+    'Too many submissions of this workspace wait to be processed (maxmemory of Redis). Nothing was accepted; retry later.',
   'bodies-in-hand':
-    'This server is reading as many request bodies as it can hold. Nothing was accepted; retry later, with smaller bodies if possible.',
+    'This server is reading as many request bodies as it can hold (MAX_BYTES_IN_HAND). Nothing was accepted; retry later, with smaller bodies if possible.',
   stores: 'Redis or Postgres cannot be reached. Retry later.',
   reads: 'The database did not answer in time. Retry later.',
-  'reads-at-once': 'Too many reads of this workspace are under way. Retry later.',
+  'reads-at-once': 'Too many reads of this workspace are under way (READS_AT_ONCE). Retry later.',
+  'files-at-once': 'Too many clients are loading this page. Retry later.',
   postgres: 'The database cannot be reached. Nothing was accepted; retry later.',
 }
 

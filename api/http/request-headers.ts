@@ -37,6 +37,8 @@ const keepsUtf8 = (parameter: string): boolean => {
 }
 
 const MAX_WAIT_SECONDS = 30
+/** Ample for all preferences of the interface. A longer header is not read on. */
+const MOST_PREFER_CHARACTERS = 1_000
 
 /** The members of a list of RFC 9110. It accepts any text and never backtracks. */
 const LIST_MEMBERS = /(?:"(?:[^"\\]+|\\.?)*"?|[^",]+)+/g
@@ -45,12 +47,20 @@ const SECONDS = /^[^=;]*=[ \t]*("?)(\d+)\1[ \t]*(?:;|$)/
 const HANDLING = /^[ \t]*handling[ \t]*(?:[=;]|$)/i
 const STRICT = /^[^=;]*=[ \t]*("?)strict\1[ \t]*(?:;|$)/i
 
+/** The preferences of a request. The items of a batch ask for them again and again. */
+const preferences = new WeakMap<Headers, readonly string[]>()
+
+const preferencesOf = (headers: Headers): readonly string[] => {
+  const known = preferences.get(headers)
+  if (known) return known
+  const found = headers.get('prefer')?.slice(0, MOST_PREFER_CHARACTERS).match(LIST_MEMBERS) ?? []
+  preferences.set(headers, found)
+  return found
+}
+
 /** The first preference of a name counts (RFC 7240). */
 const firstPreference = (headers: Headers, name: RegExp): string | undefined =>
-  headers
-    .get('prefer')
-    ?.match(LIST_MEMBERS)
-    ?.find((preference) => name.test(preference))
+  preferencesOf(headers).find((preference) => name.test(preference))
 
 /** The seconds in `Prefer: wait=N`, at most 30; undefined without this preference. */
 export const waitSeconds = (headers: Headers): number | undefined => {

@@ -18,6 +18,11 @@ export const requestIdOf = (request: Request): string => {
   return id
 }
 
+/** Gives a request that stands for another one the id of that request. */
+export const keepRequestId = (request: Request, other: Request): void => {
+  requestIds.set(other, requestIdOf(request))
+}
+
 /**
  * The ids in a line of the log output: of the request and, if known, of its workspace and
  * submission.

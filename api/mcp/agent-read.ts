@@ -28,19 +28,22 @@ export type AgentRead = ReadContext & { sight: Sight; agentReads: AgentReads; no
 /** After this time, an answer with fewer records than its limit reads no further page. */
 const LOOK_FOR_MS = 150
 
-/** The next records of a list. They can be fewer than `limit` although the list goes on. */
-export const findRecords = async (
+/**
+ * The next records of a list, as `shownAs` makes them. They can be fewer than `limit` although the
+ * list goes on. A record can have megabytes, so that only those of one page are in hand.
+ */
+export const findRecords = async <Shown>(
   asked: AgentRead,
   wanted: WantedPage,
-  from: string | undefined,
-): Promise<{ records: unknown[]; next: string | null } | Refusal> => {
-  const records: unknown[] = []
+  { from, shownAs }: { from: string | undefined; shownAs: (record: unknown, sight: Sight) => Shown },
+): Promise<{ records: Shown[]; next: string | null } | Refusal> => {
+  const records: Shown[] = []
   let next: string | undefined = from
   const until = performance.now() + LOOK_FOR_MS
   do {
     const page: Page | Refusal = await readPage(asked, { ...wanted, limit: wanted.limit - records.length }, next)
     if (isRefusal(page)) return page
-    records.push(...(JSON.parse(`[${page.records}]`) as unknown[]))
+    for (const record of JSON.parse(`[${page.records}]`) as unknown[]) records.push(shownAs(record, asked.sight))
     next = (JSON.parse(page.next) as string | null) ?? undefined
   } while (next !== undefined && records.length < wanted.limit && performance.now() < until)
   return { records, next: next ?? null }
@@ -54,9 +57,9 @@ export const findFeedback = async (
   filters: FeedbackFilters,
   { limit, next: from, order = 'newest' }: FeedbackPage,
 ): Promise<{ feedback: ReturnType<typeof feedbackOf>[]; next: string | null } | Refusal> => {
-  const page = await findRecords(asked, { kind: 'feedback', limit, isOldestFirst: order === 'oldest', filters }, from)
-  if (isRefusal(page)) return page
-  return { feedback: page.records.map((record) => feedbackOf(record, asked.sight)), next: page.next }
+  const list = { kind: 'feedback', limit, isOldestFirst: order === 'oldest', filters } as const
+  const page = await findRecords(asked, list, { from, shownAs: (record, sight) => feedbackOf(record, sight) })
+  return isRefusal(page) ? page : { feedback: page.records, next: page.next }
 }
 
 /** Reads figures of groups in the workspace, with a permit. */

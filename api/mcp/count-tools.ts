@@ -4,7 +4,18 @@ import { type Dimension, DIMENSION_NAMES } from '../../db/reads/counts.ts'
 import { isRefusal } from '../http/refusal.ts'
 import { feedbackItem, figures, group, groupChange } from './answers.ts'
 import { compareForAgent, countForAgent, findFeedback } from './agent-read.ts'
-import { changeLimit, days, endTime, filters, filtersOf, groupLimit, limit, searchedWords, span, time } from './inputs.ts'
+import {
+  changeLimit,
+  days,
+  endTime,
+  filters,
+  filtersOf,
+  groupLimit,
+  limit,
+  searchedWords,
+  span,
+  time,
+} from './inputs.ts'
 import { defineTool } from './tool.ts'
 
 const MS_PER_DAY = 86_400_000

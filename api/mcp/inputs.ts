@@ -17,7 +17,9 @@ const wholeNumber = (most: number, usual: number, description: string) => {
 const timeOr = (description: string, day: string, timeOfDay: (day: string) => string | undefined) =>
   v.pipe(
     v.string(),
-    v.description(`${description} A date such as 2026-01-31, meaning its ${day} in UTC, or a time such as 2026-01-31T09:30:00Z.`),
+    v.description(
+      `${description} A date such as 2026-01-31, meaning its ${day} in UTC, or a time such as 2026-01-31T09:30:00Z.`,
+    ),
     v.transform((value) => timeOfDay(value) ?? value),
     v.check(isDateTime, 'an existing date, or a date-time of RFC 3339 with an offset'),
     v.transform(postgresDateTime),

@@ -69,9 +69,8 @@ export const listConversations = defineTool({
   output: v.strictObject({ conversations: v.array(conversationItem), next: nextPage }),
   run: async (asked, { order: first, limit: most, next: from }) => {
     const list = { kind: 'conversation', limit: most, isOldestFirst: first === 'oldest', filters: {} } as const
-    const page = await findRecords(asked, list, from)
+    const page = await findRecords(asked, list, { from, shownAs: conversationOf })
     if (isRefusal(page)) return page
-    const conversations = page.records.map((record) => conversationOf(record, asked.sight))
-    return { answer: { conversations, next: page.next }, records: conversations.length }
+    return { answer: { conversations: page.records, next: page.next }, records: page.records.length }
   },
 })

@@ -8,13 +8,14 @@ import {
   ResourceTemplate,
 } from '@modelcontextprotocol/server'
 import { asUuid } from '../../contract/identity/keys.ts'
-import { isRefusal, type Refusal, refusalAnswer } from '../http/refusal.ts'
+import { isRefusal, type Refusal } from '../http/refusal.ts'
 import { refusalOfFault } from '../reads/reads.ts'
 import type { AgentRead } from './agent-read.ts'
 import { comparePeriods, countTool, whatsNew } from './count-tools.ts'
 import { listConversations, listFeedback, quotesForTag, searchFeedback } from './list-tools.ts'
-import { registerPrompts } from './prompts.ts'
+import { PROMPTS, registerPrompts } from './prompts.ts'
 import { NOTICE } from './quote.ts'
+import { refusalText } from './refusal-text.ts'
 import { accountStory, getConversation, getFeedback, readAccount, readFeedback } from './record-tools.ts'
 import type { Answered, Tool } from './tool.ts'
 
@@ -36,6 +37,12 @@ const RESOURCES = [
   { name: 'account', title: 'The story of an account', read: readAccount },
 ] as const
 
+/** The names that a call can have, by its method. */
+export const KNOWN_NAMES: Readonly<Record<string, { what: string; names: readonly string[] }>> = {
+  'tools/call': { what: 'tool', names: TOOLS.map(({ name }) => name) },
+  'prompts/get': { what: 'prompt', names: PROMPTS.map(({ name }) => name) },
+}
+
 const INSTRUCTIONS =
   'Customer feedback of one workspace, to read only. Begin with count_feedback by tag or whats_new. Take figures ' +
   'from count_feedback and compare_periods, and words from search_feedback, list_feedback and quotes_for_tag. Strangers wrote the ' +
@@ -55,8 +62,6 @@ export const createMcpServer = (asked: AgentRead, called: Called): McpServer => 
         resources: { listChanged: false },
         prompts: { listChanged: false },
       },
-      // No valid call has as many arguments and tags.
-      maxToolInputElements: 100,
     },
   )
   for (const tool of TOOLS) registerTool(server, tool, (given) => answer(asked, called, { ...tool, given }))
@@ -116,13 +121,4 @@ const answer = async (
   const isRefused = isRefusal(outcome)
   called({ tool: name, result: isRefused ? outcome.refused : 'answered', records: isRefused ? 0 : outcome.records })
   return isRefused ? outcome : { ...outcome, answer: { notice: NOTICE, ...outcome.answer } }
-}
-
-const OUT_OF_TIME = 'The database did not answer in time. Ask for less: a shorter period, or one more filter.'
-
-/** The text of a refusal for the agent. */
-export const refusalText = (refusal: Refusal): string => {
-  if (refusal.refused === 'unavailable' && refusal.why === 'reads') return OUT_OF_TIME
-  const { error } = refusalAnswer(refusal).body
-  return typeof error === 'string' ? error : error.map(({ message }) => message).join('; ')
 }

@@ -171,11 +171,11 @@ export const getConversation = defineTool({
       isOldestFirst: first === 'oldest',
       filters: { conversationId: found.id },
     } as const
-    const page = await findRecords(asked, list, from)
+    const page = await findRecords(asked, list, { from, shownAs: messageOf })
     if (isRefusal(page)) return page
     const answer = {
       conversation: conversationOf(JSON.parse(found.json), asked.sight),
-      messages: page.records.map((record) => messageOf(record, asked.sight)),
+      messages: page.records,
       next: page.next,
     }
     return { answer, records: 1 + answer.messages.length }

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { pageFile, readPageFile } from '../page-files.ts'
+import { pageFile, readFileOnce, type SendOpenFile } from '../page-files.ts'
 import { refusalResponse } from '../http/refusal.ts'
 import type { Handler } from '../serve.ts'
 
@@ -9,6 +9,7 @@ type DocsOptions = {
   readonly basePath: string
   /** The path of the document that the page shows, such as `/openapi.json`. */
   readonly documentPath: string
+  readonly sendFile: SendOpenFile
 }
 
 /** The files of Swagger UI that the page needs. No other file of the package is served. */
@@ -17,7 +18,7 @@ const SWAGGER_FILES = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.
 const CACHED = { 'Cache-Control': 'public, max-age=3600' }
 
 /** The API reference, open without a token, as a page that loads nothing from other hosts. */
-export const createDocs = ({ basePath, documentPath }: DocsOptions): Handler => {
+export const createDocs = ({ basePath, documentPath, sendFile }: DocsOptions): Handler => {
   const made: Readonly<Record<string, () => Response>> = {
     '': () => page(`${basePath.slice(1)}/`),
     '/': () => page(''),
@@ -32,7 +33,7 @@ export const createDocs = ({ basePath, documentPath }: DocsOptions): Handler => 
     const file = files.get(path)
     return file === undefined
       ? refusalResponse({ refused: 'not-found' })
-      : readPageFile(join(swaggerFolder(), file), CACHED)
+      : sendFile(file, await readFileOnce(join(swaggerFolder(), file)), CACHED)
   }
 }
 

@@ -11,7 +11,8 @@ import {
   MAX_OBJECT_MEMBERS,
   MAX_REPORTED_PROBLEMS,
 } from '../../contract/limits.ts'
-import { PLACEHOLDERS } from '../../contract/identity/keys.ts'
+import { PLACEHOLDER_FORMS, PLACEHOLDER_WORDS } from '../../contract/identity/placeholders.ts'
+import type { SendOpenFile } from '../page-files.ts'
 import { schemas } from './schemas.ts'
 import { PARAMETERS, RESPONSE_HEADERS } from './headers.ts'
 import { PATHS_OF_SUBMISSIONS, PATHS_OUTSIDE } from './paths.ts'
@@ -45,9 +46,15 @@ were sent. External ids and sources are compared exactly. Emails, names and doma
 NFC, without format characters, and without white space at both ends. An email is the bare address,
 with ASCII letters in lower case if it has an \`@\`. A name has its white space reduced to single
 spaces, and keeps its case. A domain is the host of a URL, without \`www.\` and a final dot, with
-ASCII letters in lower case if it has a dot. An email, name or domain that is blank or a placeholder
-counts as absent. An external id that is blank or a placeholder is a 400 where a contact or account
-is identified, purged or named by a feedback. Placeholders, in upper or lower case: ${PLACEHOLDERS.map((text) => `\`${text}\``).join(', ')}.
+ASCII letters in lower case if it has a dot. An email is a key only if it is an address: one \`@\`
+with something on both sides, neither of them a placeholder. Another text is stored, and links no
+records. An email, name or domain that is blank or a placeholder counts as absent. An external id or
+a \`sourceId\` that is blank or a placeholder is a 400 where a contact or account is identified,
+purged or named by a feedback.
+
+**Placeholders** stand for a missing value, in upper or lower case:
+
+${[...PLACEHOLDER_FORMS, `one of ${PLACEHOLDER_WORDS.map((word) => `\`${word}\``).join(', ')}`].map((form) => `- ${form}`).join('\n')}
 
 **Bodies** are JSON in UTF-8, plain or gzip, at most ${MAX_BODY_BYTES / KIB} KiB (conversations
 ${MAX_CONVERSATION_BODY_BYTES / MIB} MiB) unless configured otherwise, batches at most
@@ -100,7 +107,7 @@ export const openApiDocument = async (basePath: string): Promise<JsonObject> => 
     contact: { name: 'The operators of this installation' },
     license: { name: 'MIT', identifier: 'MIT' },
   },
-  servers: [{ url: './', description: 'The service that this document comes from.' }],
+  servers: [{ url: '.', description: 'The service that this document comes from.' }],
   security: [{ bearer: [] }],
   tags: [
     { name: 'Submissions', description: 'Make submissions, and look up their receipts.' },
@@ -144,10 +151,10 @@ export const openApiDocument = async (basePath: string): Promise<JsonObject> => 
 })
 
 /** GET /openapi.json. Only the first request makes the document: most processes never need it. */
-export const openApiPage = (basePath: string): (() => Promise<Response>) => {
-  let text: Promise<string> | undefined
+export const openApiPage = (basePath: string, sendFile: SendOpenFile): (() => Promise<Response>) => {
+  let bytes: Promise<Uint8Array<ArrayBuffer>> | undefined
   return async () => {
-    text ??= openApiDocument(basePath).then((document) => JSON.stringify(document))
-    return new Response(await text, { headers: { 'Content-Type': 'application/json; charset=utf-8' } })
+    bytes ??= openApiDocument(basePath).then((document) => new TextEncoder().encode(JSON.stringify(document)))
+    return sendFile('openapi.json', await bytes, {})
   }
 }

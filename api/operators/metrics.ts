@@ -156,13 +156,18 @@ const UNLABELLED_GAUGES: readonly (readonly [
   ['feedback_insights_purged_keys', 'Purged keys that are kept as keyed hashes.', ({ purges }) => purges?.purgedKeys],
   [
     'feedback_insights_webhooks_failing',
-    'Active webhooks whose latest delivery failed.',
+    'Active webhooks whose latest deliveries were not confirmed.',
     ({ webhooks }) => webhooks?.failing,
   ],
   [
     'feedback_insights_webhooks_ended',
     'Webhooks that ended after a day of failures, after a 410, or for lack of tombstones.',
     ({ webhooks }) => webhooks?.ended,
+  ],
+  [
+    'feedback_insights_changes_undelivered',
+    'Changes that webhooks have not confirmed after several attempts.',
+    ({ webhooks }) => webhooks?.undelivered,
   ],
 ]
 

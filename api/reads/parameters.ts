@@ -4,7 +4,12 @@ import type { Refusal } from '../http/refusal.ts'
 import { isDateTime, postgresDateTime } from '../../contract/date-time.ts'
 import { about } from '../../contract/fields.ts'
 import { asUuid } from '../../contract/identity/keys.ts'
-import { MAX_IDENTIFIER_CHARACTERS, MAX_REPORTED_PROBLEMS, MAX_TAG_CHARACTERS } from '../../contract/limits.ts'
+import {
+  MAX_IDENTIFIER_CHARACTERS,
+  MAX_REPORTED_PROBLEMS,
+  MAX_TAG_CHARACTERS,
+  MAX_TAGS,
+} from '../../contract/limits.ts'
 import type { FeedPlace } from '../../db/reads/changes.ts'
 import { DIMENSION_NAMES, type Dimensions, ORDERS } from '../../db/reads/counts.ts'
 
@@ -196,11 +201,9 @@ export const REPEATABLE: ReadonlySet<string> = new Set<Repeatable>(['tag'])
  * an ignored filter would answer with more than was asked for.
  */
 export const readQuery = <S extends QuerySchema>(request: Request, schemas: S): QueryOf<S> | Refusal => {
-  const given = new URL(request.url).searchParams
   const query: Record<string, unknown> = {}
   const problems: Problem[] = []
-  for (const name of new Set(given.keys())) {
-    const values = given.getAll(name)
+  for (const [name, values] of valuesByName(request, Object.keys(schemas).length + MAX_REPORTED_PROBLEMS)) {
     const schema = Object.hasOwn(schemas, name) ? schemas[name] : undefined
     const read = schema === undefined ? UNKNOWN : readParameter(schema, values, REPEATABLE.has(name))
     const shown = name.slice(0, MOST_SHOWN_CHARACTERS)
@@ -209,6 +212,21 @@ export const readQuery = <S extends QuerySchema>(request: Request, schemas: S): 
   }
   if (problems.length > 0) return { refused: 'invalid', problems: problems.slice(0, MAX_REPORTED_PROBLEMS) }
   return query as QueryOf<S>
+}
+
+/**
+ * The values of each parameter. Stops at `most` names: among them are as many unknown ones as an
+ * answer reports.
+ */
+const valuesByName = (request: Request, most: number): Map<string, string[]> => {
+  const found = new Map<string, string[]>()
+  for (const [name, value] of new URL(request.url).searchParams) {
+    const values = found.get(name)
+    if (values) values.push(value)
+    else found.set(name, [value])
+    if (found.size === most) break
+  }
+  return found
 }
 
 const MOST_SHOWN_CHARACTERS = 100
@@ -220,6 +238,7 @@ const readParameter = (
   isRepeatable: boolean,
 ): { value: unknown } | { problem: string } => {
   if (values.length > 1 && !isRepeatable) return { problem: 'must be given once' }
+  if (values.length > MAX_TAGS) return { problem: `must be given at most ${MAX_TAGS} times` }
   const read = values.map((value) => v.safeParse(schema, value))
   const failed = read.find(({ success }) => !success)
   if (failed?.issues) return { problem: `must be ${failed.issues[0].message}` }

@@ -9,9 +9,9 @@ import { type Authenticate, callerOf } from '../authenticate.ts'
 import type { Arrival } from '../http/arrival.ts'
 import { faultIds, type OnFault, requestIdOf } from '../http/request-id.ts'
 import { isRefusal, type Refusal, refusalResponse } from '../http/refusal.ts'
-import type { BodiesInHand } from '../http/bodies-in-hand.ts'
-import { jsonAnswer } from '../http/json-answer.ts'
+import { jsonAnswer, type JsonText } from '../http/json-answer.ts'
 import { readQuery } from './parameters.ts'
+import type { ReadsInHand } from './reads-in-hand.ts'
 
 /** The dependencies of reads. A look-up rejects if Postgres does not answer in time. */
 export type ReadDependencies = {
@@ -20,8 +20,9 @@ export type ReadDependencies = {
   permits: FairSemaphore
   /** A narrower bound for counts, which look at many records. */
   countPermits: FairSemaphore
+  whenBytesFit: ReadsInHand['whenBytesFit']
   /** Until a large answer is written, it counts as in hand and holds a permit of its workspace. */
-  takeAnswer: BodiesInHand['takeAnswer']
+  takeAnswer: ReadsInHand['takeAnswer']
   onFault: OnFault
   /** Aborted when the process is to end. */
   stop: AbortSignal
@@ -50,7 +51,7 @@ export const RESOURCES = [
 export type ReadContext = { workspaceId: string; request: Request; dependencies: ReadDependencies }
 
 /** The text of an answer, or why there is none. */
-export type ReadAnswer = { json: string; headers?: Record<string, string> } | Refusal
+export type ReadAnswer = { json: JsonText; headers?: Record<string, string> } | Refusal
 
 export type ReadHandler = (context: ReadContext) => Promise<ReadAnswer>
 
@@ -95,16 +96,17 @@ export const refusalOfFault = ({ workspaceId, request, dependencies }: ReadConte
 /** How long reads and counts wait for their permits. */
 const PATIENCE_MS = { permits: 1_000, countPermits: 5_000 }
 
-/** Does the work with a permit of the workspace. */
+/** Does the work with a permit of the workspace, once its answer fits. */
 export const withPermit = async <T extends object>(
   { workspaceId, dependencies }: ReadContext,
   work: () => Promise<T>,
   bound: keyof typeof PATIENCE_MS = 'permits',
-): Promise<T | Refusal> =>
-  (await dependencies[bound].tryRun({ workspaceId, permits: 1 }, work, PATIENCE_MS[bound])) ?? {
-    refused: 'unavailable',
-    why: 'reads-at-once',
-  }
+): Promise<T | Refusal> => {
+  const patienceMs = PATIENCE_MS[bound]
+  const workOnceItFits = () => dependencies.whenBytesFit(workspaceId, work, patienceMs)
+  const done = await dependencies[bound].tryRun({ workspaceId, permits: 1 }, workOnceItFits, patienceMs)
+  return done ?? { refused: 'unavailable', why: 'reads-at-once' }
+}
 
 /** One record of a resource, by its own id or by an id that was merged into the record. */
 export const readOne =
@@ -112,7 +114,7 @@ export const readOne =
   async (context) => {
     const query = readQuery(context.request, {})
     const record = isRefusal(query) ? query : await findRecord(context, kind, id)
-    return isRefusal(record) ? record : { json: `{${JSON.stringify(one)}:${record.json}}` }
+    return isRefusal(record) ? record : { json: [`{${JSON.stringify(one)}:`, record.json, '}'] }
   }
 
 type FoundRecord = { id: string; json: string }

@@ -3,6 +3,13 @@ import type { SubmissionProgress } from '../../db/submissions/receipts.ts'
 const LOOK_EVERY_MS = 25
 /** A submission that is not there at this look waits for the pace of a worker. */
 const LOOKS_BEFORE_HURRY = 2
+/**
+ * A look asks for the first waiting submissions of each workspace. Submissions are applied in their
+ * order, so the others seldom finish before these.
+ */
+const FIRST_ASKED = 100
+/** A look also asks for new submissions of a workspace: a repeated one may have finished long ago. */
+const NEW_ASKED = 1_000
 
 type AwaitedSubmission = { workspaceId: string; id: string }
 export type FindProgress = (submissions: readonly AwaitedSubmission[]) => Promise<SubmissionProgress[]>
@@ -24,6 +31,12 @@ type WaitingRequest = AwaitedSubmission & {
   answer: (progress: SubmissionProgress | undefined) => void
 }
 
+/** The waiting requests of a workspace, in their order. */
+type WaitingSubmissions = { all: Set<WaitingRequest>; unasked: Set<WaitingRequest> }
+type WaitingByWorkspace = ReadonlyMap<string, WaitingSubmissions>
+
+type LookSteps = { find: FindProgress; now: () => number; hurry: (workspaceId: string) => void }
+
 /**
  * Waits until a submission reaches the milestone; undefined if the time ends first. All waiting
  * requests share one repeated query. A failed query counts as one without results. Once `stop` is
@@ -31,23 +44,36 @@ type WaitingRequest = AwaitedSubmission & {
  */
 export const createAwaitProgress = (
   find: FindProgress,
-  { now, stop, hurry }: { now: () => number; stop: AbortSignal; hurry: (workspaceId: string) => void },
+  { now, stop, hurry }: Omit<LookSteps, 'find'> & { stop: AbortSignal },
 ): AwaitProgress => {
-  const waiting = new Set<WaitingRequest>()
+  const waiting = new Map<string, WaitingSubmissions>()
   let isLooking = false
 
   const look = async (): Promise<void> => {
     isLooking = true
     while (waiting.size > 0) {
-      await lookOnce({ find, now, hurry }, waiting)
-      if (waiting.size > 0) await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
+      const isMoving = await lookOnce({ find, now, hurry }, waiting)
+      if (waiting.size > 0) await new Promise((resolve) => setTimeout(resolve, isMoving ? 0 : LOOK_EVERY_MS))
     }
     isLooking = false
   }
 
   stop.addEventListener('abort', () => {
-    for (const { answer } of waiting) answer(undefined)
+    for (const { all } of waiting.values()) for (const { answer } of all) answer(undefined)
   })
+
+  const add = (request: WaitingRequest): void => {
+    const own = waiting.get(request.workspaceId) ?? { all: new Set(), unasked: new Set() }
+    waiting.set(request.workspaceId, own)
+    own.all.add(request)
+    own.unasked.add(request)
+  }
+  const remove = (request: WaitingRequest): void => {
+    const own = waiting.get(request.workspaceId)
+    own?.all.delete(request)
+    own?.unasked.delete(request)
+    if (own?.all.size === 0) waiting.delete(request.workspaceId)
+  }
 
   return (submission, { until, ms }) =>
     new Promise((resolve) => {
@@ -58,29 +84,43 @@ export const createAwaitProgress = (
         deadline: now() + ms,
         looks: 0,
         answer: (progress) => {
-          waiting.delete(request)
+          remove(request)
           resolve(progress)
         },
       }
-      waiting.add(request)
+      add(request)
       if (!isLooking) void look()
     })
 }
 
-/** Answers the requests whose submission reached the milestone or whose time is over. */
-const lookOnce = async (
-  { find, now, hurry }: { find: FindProgress; now: () => number; hurry: (workspaceId: string) => void },
-  waiting: ReadonlySet<WaitingRequest>,
-): Promise<void> => {
-  const asked = [...waiting]
+/**
+ * Answers the requests whose submission reached the milestone or whose time is over. Returns
+ * whether so many were answered that further ones may be done.
+ */
+const lookOnce = async ({ find, now, hurry }: LookSteps, waiting: WaitingByWorkspace): Promise<boolean> => {
+  const asked = [...waiting.values()].flatMap((own) => [...takeAsked(own)])
   const submissions = new Map(asked.map(({ workspaceId, id }) => [id, { workspaceId, id }]))
   const found = await find([...submissions.values()]).catch(() => [])
   const progressOf = new Map(found.map((progress) => [progress.id, progress]))
+  let reached = 0
   for (const request of asked) {
-    const { workspaceId, id, until, deadline, answer } = request
-    const progress = progressOf.get(id)
-    if (progress && (until === 'decided' || progress.state !== 'queued')) answer(progress)
-    else if (now() >= deadline) answer(undefined)
-    else if (++request.looks === LOOKS_BEFORE_HURRY) hurry(workspaceId)
+    const progress = progressOf.get(request.id)
+    if (progress && (request.until === 'decided' || progress.state !== 'queued')) {
+      reached++
+      request.answer(progress)
+    } else if (++request.looks === LOOKS_BEFORE_HURRY) hurry(request.workspaceId)
   }
+  const at = now()
+  for (const { all } of waiting.values()) {
+    for (const { deadline, answer } of all) if (at >= deadline) answer(undefined)
+  }
+  return reached >= FIRST_ASKED
 }
+
+const takeAsked = ({ all, unasked }: WaitingSubmissions): Set<WaitingRequest> => {
+  const asked = new Set([...firstOf(all, FIRST_ASKED), ...firstOf(unasked, NEW_ASKED)])
+  for (const request of asked) unasked.delete(request)
+  return asked
+}
+
+const firstOf = <T>(set: ReadonlySet<T>, most: number): T[] => [...set.values().take(most)]

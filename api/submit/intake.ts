@@ -7,6 +7,7 @@ import type { Arrival } from '../http/arrival.ts'
 import type { OnFault } from '../http/request-id.ts'
 import type { Refusal, Unavailable } from '../http/refusal.ts'
 import type { ResolveReferences } from '../resolve-references.ts'
+import type { AwaitFinished } from './await-finished.ts'
 import type { AwaitProgress } from './await-progress.ts'
 import type { BodiesInHand } from '../http/bodies-in-hand.ts'
 import type { PressureWatch } from './pressure.ts'
@@ -90,6 +91,7 @@ export type IntakeDependencies = {
    */
   canPurgeMatch: (workspaceId: string, wanted: PurgeRequest) => Promise<boolean>
   awaitProgress: AwaitProgress
+  awaitFinished: AwaitFinished
   bodies: BodiesInHand
   emptyBuckets: EmptyBuckets
   pressure: Pick<PressureWatch, 'current' | 'bytesLeft' | 'added'>

@@ -11,7 +11,16 @@ import { anyObject } from '../../contract/record-schemas.ts'
 import type { Arrival } from '../http/arrival.ts'
 import { isRefusal, type Refusal, refusalAnswer, refusalResponse } from '../http/refusal.ts'
 import { admitIntake, checkBeforeAdmission } from './admit-intake.ts'
-import { answer, BROKEN_OFF, maxBytesOf, outcomeOf, refusedAttribute, validate, withBody } from './submit.ts'
+import {
+  answerText,
+  BROKEN_OFF,
+  maxBytesOf,
+  outcomeOf,
+  refusedAttribute,
+  validate,
+  waitsOf,
+  withBody,
+} from './submit.ts'
 import {
   type AnySubmissionKind,
   type Intake,
@@ -24,6 +33,7 @@ import { jsonAnswer } from '../http/json-answer.ts'
 import { refuseByEmptyBucket } from './rate-limit.ts'
 import { isStrict } from '../http/request-headers.ts'
 import { parseBody } from '../http/read-body.ts'
+import { takeTurn } from '../http/take-turn.ts'
 
 /** In the answer to a single submission, the members between `status` and `body` are headers. */
 export const batchResult = about(
@@ -70,8 +80,8 @@ export const submitBatch = async (
   )
   if (isRefusedIntake(outcome)) return refused(dependencies, arrival, outcome)
   arrival.span?.set({ 'feedback_insights.operation': 'batch' })
-  const results = await Promise.all(outcome.map((itemOutcome) => resultOf(dependencies, itemOutcome)))
-  const response = jsonAnswer(dependencies.bodies, JSON.stringify({ results }), { workspaceId, status: 200 })
+  const results = await resultTexts(dependencies, batch, outcome)
+  const response = jsonAnswer(dependencies.bodies, `{"results":[${results.join()}]}`, { workspaceId, status: 200 })
   if (isStrict(arrival.request.headers)) response.headers.set('Preference-Applied', 'handling=strict')
   return response
 }
@@ -96,11 +106,11 @@ const acceptItems = async (
   if (isRefusal(parsed)) return { refusal: parsed }
   const checked = checkBody(batchRequest, parsed.value, { isStrict: isStrict(headers) })
   if ('problems' in checked) return { refusal: { refused: 'invalid', problems: checked.problems } }
-  const items = await checkItems(dependencies, batch, checked.valid.items as JsonValue[])
+  const items = await inTurns(checked.valid.items as JsonValue[], (item) => checkItem(dependencies, batch, item))
   if (!(await dependencies.canStillAnswer(batch.request))) return { refusal: BROKEN_OFF }
   const outcomes: ItemOutcome[] = []
   for (const group of groupsOf(items)) {
-    outcomes.push(...(await Promise.all(group.map((item) => admitItem(dependencies, item)))))
+    outcomes.push(...(await inTurns(group, (item) => admitItem(dependencies, item))))
   }
   outcomes.forEach((outcome, at) => dependencies.count(outcomeOf(items[at]!.operation ?? 'batch', outcome)))
   return outcomes
@@ -116,26 +126,24 @@ const KEY_OF_BATCH: Refusal = {
   ],
 }
 
-/** While a large batch is checked, other requests get the process this often. */
+/** While a large batch is worked on, other requests get the process this often. */
 const YIELD_EVERY_MS = 10
 
-const checkItems = async (
-  dependencies: IntakeDependencies,
-  batch: Batch,
-  items: readonly JsonValue[],
-): Promise<CheckedItem[]> => {
-  const checks: Promise<CheckedItem>[] = []
-  let beganAt = performance.now()
+/** Begins the work on each item, in their order. */
+const inTurns = async <Item, Done>(items: readonly Item[], work: (item: Item) => Promise<Done>): Promise<Done[]> => {
+  const begun: Promise<Done>[] = []
+  let turnEndsAt = 0
   for (const item of items) {
-    const checking = checkItem(dependencies, batch, item)
+    if (performance.now() > turnEndsAt) {
+      await takeTurn()
+      turnEndsAt = performance.now() + YIELD_EVERY_MS
+    }
+    const doing = work(item)
     // Promise.all below throws the fault.
-    checking.catch(() => {})
-    checks.push(checking)
-    if (performance.now() - beganAt < YIELD_EVERY_MS) continue
-    await new Promise((resolve) => setImmediate(resolve))
-    beganAt = performance.now()
+    doing.catch(() => {})
+    begun.push(doing)
   }
-  return Promise.all(checks)
+  return Promise.all(begun)
 }
 
 /** An item before its admission. `operation` is undefined if the item itself is malformed. */
@@ -206,14 +214,40 @@ const groupsOf = (items: readonly CheckedItem[]): CheckedItem[][] => {
 const admitItem = async (dependencies: IntakeDependencies, { checked }: CheckedItem): Promise<ItemOutcome> =>
   isRefusedIntake(checked) ? checked : admitIntake(dependencies, checked)
 
-const resultOf = async (dependencies: IntakeDependencies, outcome: ItemOutcome): Promise<BatchResult> => {
-  if (isRefusedIntake(outcome)) return refusedResult(outcome.refusal)
-  const { status, submissionId, body, waited } = await answer(dependencies, outcome)
-  return { status, submissionId, ...(waited && { state: waited.state ?? 'queued' }), body }
+type Result = { head: Omit<BatchResult, 'body'>; body: string }
+
+/** The results as JSON. Only texts are kept while the answer waits. */
+const resultTexts = async (
+  dependencies: IntakeDependencies,
+  { request, workspaceId }: Batch,
+  outcomes: readonly ItemOutcome[],
+): Promise<string[]> => {
+  const waits = waitsOf({ request })
+  const results = await inTurns(outcomes, (outcome) => resultOf(dependencies, outcome))
+  const accepted = results.filter(({ head }) => head.submissionId !== undefined)
+  if (waits) {
+    const states = await dependencies.awaitFinished({
+      workspaceId,
+      submissionIds: accepted.map(({ head }) => head.submissionId!),
+      bytes: results.reduce((sum, { body }) => sum + body.length, 0),
+      ms: waits.msLeft(),
+    })
+    accepted.forEach(({ head }, at) => (head.state = states[at] ?? 'queued'))
+  }
+  return results.map(({ head, body }) => `${JSON.stringify(head).slice(0, -1)},"body":${body}}`)
 }
 
-const refusedResult = (refusal: Refusal): BatchResult => {
+const resultOf = async (dependencies: IntakeDependencies, outcome: ItemOutcome): Promise<Result> => {
+  if (isRefusedIntake(outcome)) return refusedResult(outcome.refusal)
+  const { status, submissionId, text } = await answerText(dependencies, outcome)
+  return { head: { status, submissionId }, body: text }
+}
+
+const refusedResult = (refusal: Refusal): Result => {
   const { status, body, headers } = refusalAnswer(refusal)
   const retryAfter = headers['Retry-After']
-  return { status, ...(retryAfter !== undefined && { retryAfter: Number(retryAfter) }), body }
+  return {
+    head: { status, ...(retryAfter !== undefined && { retryAfter: Number(retryAfter) }) },
+    body: JSON.stringify(body),
+  }
 }

@@ -13,13 +13,11 @@ import {
   type IntakeOutcome,
   isRefusedIntake,
   type RefusedIntake,
-  type StatusAndBody,
   type Valid,
 } from './intake.ts'
 import { jsonAnswer } from '../http/json-answer.ts'
 import { isStrict, waitSeconds } from '../http/request-headers.ts'
 import { mostBytesOf, parseBody, receiveBody } from '../http/read-body.ts'
-import type { SubmissionState } from '../../contract/receipt.ts'
 
 type AcceptedIntake = Intake<Valid | 'admitted'>
 
@@ -38,13 +36,13 @@ export const submit = async (
   const outcome = isRefusedIntake(permitted) ? permitted : await accept(dependencies, permitted)
   dependencies.count(outcomeOf(kind.operation, outcome))
   arrival.span?.set({ 'feedback_insights.operation': kind.operation, ...refusedAttribute(outcome) })
+  const { bucket } = isRefusedIntake(outcome) ? outcome : outcome.admitted
   const response = isRefusedIntake(outcome)
     ? refusalResponse(outcome.refusal)
     : await acceptedResponse(dependencies, outcome)
   // Only a permitted caller learns the limits.
   if (isRefusedIntake(permitted)) return response
   const limit = dependencies.limitOf(kind.operation)
-  const { bucket } = isRefusedIntake(outcome) ? outcome : outcome.admitted
   if (limit) setLimitHeaders(response.headers, limit, { operation: kind.operation, bucket })
   if (isStrict(headers)) response.headers.append('Preference-Applied', 'handling=strict')
   return response
@@ -134,40 +132,49 @@ export const BROKEN_OFF: Refusal = {
 }
 
 const acceptedResponse = async (dependencies: IntakeDependencies, accepted: AcceptedIntake): Promise<Response> => {
-  const { status, submissionId, body, waited } = await answer(dependencies, accepted)
-  accepted.span?.set({ 'feedback_insights.submission.id': submissionId })
-  const { workspaceId } = accepted
-  const headers = { 'Submission-Id': submissionId }
-  const response = jsonAnswer(dependencies.bodies, JSON.stringify(body), { workspaceId, status, headers })
-  if (waited) response.headers.set('Submission-State', waited.state ?? 'queued')
-  if (waited?.state !== undefined) response.headers.set('Preference-Applied', 'wait')
+  const waits = waitsOf(accepted)
+  // Only the text is kept while the answer waits: the parsed body takes several times its memory.
+  const { status, submissionId, text } = await answerText(dependencies, accepted)
+  const { workspaceId, span } = accepted
+  span?.set({ 'feedback_insights.submission.id': submissionId })
+  const [state] = waits
+    ? await dependencies.awaitFinished({
+        workspaceId,
+        submissionIds: [submissionId],
+        bytes: text.length,
+        ms: waits.msLeft(),
+      })
+    : []
+  const response = jsonAnswer(dependencies.bodies, text, {
+    workspaceId,
+    status,
+    headers: { 'Submission-Id': submissionId },
+  })
+  if (waits) response.headers.set('Submission-State', state ?? 'queued')
+  if (state !== undefined) response.headers.set('Preference-Applied', 'wait')
   return response
 }
 
 const MS_PER_SECOND = 1_000
 
 /**
- * `waited`: present if the caller asked to wait. Its `state` is undefined if the submission did not
- * finish in time.
+ * The time that is left of `Prefer: wait`; undefined without this preference. The answer to a purge
+ * waits as well, for the decision, and this counts.
  */
-type AcceptedAnswer = StatusAndBody & { submissionId: string; waited?: { state: SubmissionState | undefined } }
+export const waitsOf = ({ request }: Pick<Intake, 'request'>): { msLeft: () => number } | undefined => {
+  const seconds = waitSeconds(request.headers)
+  if (seconds === undefined) return undefined
+  const until = performance.now() + seconds * MS_PER_SECOND
+  return { msLeft: () => Math.max(0, until - performance.now()) }
+}
 
 /** The answer to an accepted submission. */
-export const answer = async (
+export const answerText = async (
   dependencies: IntakeDependencies,
   intake: Intake<Valid | 'admitted'>,
-): Promise<AcceptedAnswer> => {
-  const { request, kind, workspaceId, admitted } = intake
-  const { submissionId } = admitted
-  const seconds = waitSeconds(request.headers)
-  // The answer to a purge waits as well, for the decision. Both waits run at the same time, so that
-  // the request ends in time.
-  const [made, finished] = await Promise.all([
-    kind.answer(dependencies, intake),
-    seconds !== undefined &&
-      dependencies.awaitProgress({ workspaceId, id: submissionId }, { until: 'finished', ms: seconds * MS_PER_SECOND }),
-  ])
-  return { ...made, submissionId, ...(finished !== false && { waited: { state: finished?.state } }) }
+): Promise<{ status: number; submissionId: string; text: string }> => {
+  const { status, body } = await intake.kind.answer(dependencies, intake)
+  return { status, submissionId: intake.admitted.submissionId, text: JSON.stringify(body) }
 }
 
 /** The outcome of a requested operation, for the metrics. */

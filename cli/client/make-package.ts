@@ -26,7 +26,9 @@ export const writeTypes = async (): Promise<void> => writeFileSync(TYPES_FILE, a
 export const makePackage = async (outDir: string): Promise<string> => {
   const directory = mkdtempSync(join(tmpdir(), `${NAME}-`))
   try {
-    compile(directory)
+    compile({ from: 'client', include: '*.ts', to: directory })
+    // The rules stand in one place, and the recipes get them with the package.
+    compile({ from: 'contract/identity', include: 'placeholders.ts', to: directory })
     useEmittedNames(directory)
     const { version, license } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
     writeFileSync(
@@ -52,12 +54,15 @@ const manifestOf = ({ version, license }: Manifest): object => ({
   license,
   description: 'Client of Feedback Insights: types and calls of all operations, with retries that count once.',
   type: 'module',
-  exports: { types: './client.d.ts', default: './client.js' },
+  exports: {
+    '.': { types: './client.d.ts', default: './client.js' },
+    './placeholders': { types: './placeholders.d.ts', default: './placeholders.js' },
+  },
   bin: { 'feedback-insights-mcp': './mcp-command.js' },
   engines: { node: '>=20' },
 })
 
-const compile = (directory: string): void => {
+const compile = ({ from, include, to }: { from: string; include: string; to: string }): void => {
   const settings = {
     compilerOptions: {
       strict: true,
@@ -68,12 +73,12 @@ const compile = (directory: string): void => {
       types: [],
       declaration: true,
       rewriteRelativeImportExtensions: true,
-      rootDir: join(root, 'client'),
-      outDir: directory,
+      rootDir: join(root, from),
+      outDir: to,
     },
-    include: [join(root, 'client')],
+    include: [join(root, from, include)],
   }
-  const project = join(directory, 'tsconfig.json')
+  const project = join(to, 'tsconfig.json')
   writeFileSync(project, JSON.stringify(settings))
   run([join(root, 'node_modules', 'typescript', 'bin', 'tsc'), '--project', project], root)
   rmSync(project)

@@ -47,16 +47,22 @@ export const checkDisk = async (dataDir: string): Promise<Checked[]> => {
   return [free < LITTLE_BYTES ? warning(text, remedy) : well(text)]
 }
 
+export const NOT_READY = 'Redis or Postgres is away, or the API is stopping: see the other findings.'
+
+/** Leaves out that the API is not ready, if a fault of a server is the reason. */
+export const withoutConsequences = (findings: readonly Checked[]): Checked[] => {
+  const isOfServer = ({ level, what }: Checked): boolean => level === 'trouble' && /\b(?:Redis|Postgres)\b/.test(what)
+  return findings.some(isOfServer)
+    ? findings.filter((finding) => finding.level === 'well' || finding.remedy !== NOT_READY)
+    : [...findings]
+}
+
 /** Whether the API answers at its port, or the port is free for it. */
 export const checkApi = async (api: { url: string | undefined; host: string; port: number }): Promise<Checked> => {
   const url = api.url ?? httpAddress(api.host, api.port)
   const answer = await answerOf(`${url}/readyz`)
   if (answer?.['ready'] === true) return well(`The API at ${url} is ready.`)
-  if (answer?.['ready'] === false)
-    return wrong(
-      `The API at ${url} answers, but is not ready.`,
-      'Redis or Postgres is away, or the API is stopping: see the other findings.',
-    )
+  if (answer?.['ready'] === false) return wrong(`The API at ${url} answers, but is not ready.`, NOT_READY)
   if (answer) return wrong(`Another program listens at ${url}.`, 'Stop that program, or set PORT to a free port.')
   if (api.url !== undefined)
     return wrong(`No API answers at ${url}, where it should run.`, 'Read the end of its log, and start it again.')

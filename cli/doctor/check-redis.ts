@@ -8,6 +8,7 @@ import {
 } from '../../queue/redis/redis-condition.ts'
 import { type RedisServer, serversOf } from '../../queue/redis/redis-servers.ts'
 import { count, when } from '../../health/finding.ts'
+import { REDIS_CANNOT_WRITE } from '../../health/findings.ts'
 import { type Checked, judgeClock, warning, well, wrong } from './finding.ts'
 
 /** The oldest version that the tests have run with. */
@@ -34,7 +35,7 @@ const checkServer = async (redis: RedisServer, replicas: number): Promise<Checke
     checkVersion(field('redis_version')),
     await checkClock(redis),
     checkPolicy(condition),
-    ...(await checkAppendOnlyFile(redis, { on: condition.appendOnly, lastWrite: field('aof_last_write_status') })),
+    ...(await checkAppendOnlyFile(redis, condition)),
     ...(await checkSnapshots(redis, field('rdb_last_bgsave_status'))),
     ...(await checkSlowLog(redis)),
     checkMemory(condition),
@@ -69,9 +70,9 @@ const checkPolicy = (condition: RedisCondition): Checked => {
 
 const checkAppendOnlyFile = async (
   redis: RedisServer,
-  file: { on: boolean | undefined; lastWrite: string },
+  { appendOnly, cannotWrite }: RedisCondition,
 ): Promise<Checked[]> => {
-  if (file.on === undefined) {
+  if (appendOnly === undefined) {
     return [
       warning(
         'Redis does not show whether it has an append-only file. Without one, a restart loses accepted submissions that are not applied yet.',
@@ -79,7 +80,7 @@ const checkAppendOnlyFile = async (
       ),
     ]
   }
-  if (!file.on) {
+  if (!appendOnly) {
     return [
       wrong(
         'Redis has no append-only file: a restart loses accepted submissions that are not applied yet.',
@@ -87,16 +88,7 @@ const checkAppendOnlyFile = async (
       ),
     ]
   }
-  return [
-    ...when(
-      !['ok', ''].includes(file.lastWrite),
-      wrong(
-        'Redis cannot write its append-only file.',
-        'Check the disk and the log of Redis; a full disk is the usual reason.',
-      ),
-    ),
-    judgeAppendFsync(await settingOf(redis, 'appendfsync')),
-  ]
+  return [...when(cannotWrite, REDIS_CANNOT_WRITE), judgeAppendFsync(await settingOf(redis, 'appendfsync'))]
 }
 
 const judgeAppendFsync = (appendFsync: string | undefined): Checked => {

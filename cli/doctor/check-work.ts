@@ -60,10 +60,16 @@ const evidenceOf = (points: readonly Point[], maxBacklog: number): Evidence => {
   return { points, pressure: isFull ? 'redis-memory' : (queued ?? 0) >= maxBacklog ? 'backlog' : undefined }
 }
 
-const describeFigures = ({ logs, at }: Condition, { waiting, workers, queued, purgesUnderWay }: Point): Checked[] => {
+const describeFigures = (
+  { logs, at }: Condition,
+  { waiting, workers, queued, purgesUnderWay, redisCannotWrite }: Point,
+): Checked[] => {
   const oldest = queued ? `, the oldest for ${Math.round(oldestOf(logs ?? [], at))} s` : ''
   return [
-    ...(waiting === null || workers === null ? [] : [well(`${jobsWait(waiting)}; ${workersRun(workers)}.`)]),
+    // A Redis that takes no writes has no reports of the workers that run.
+    ...(waiting === null || workers === null || redisCannotWrite === true
+      ? []
+      : [well(`${jobsWait(waiting)}; ${workersRun(workers)}.`)]),
     ...(queued === null ? [] : [well(`${submissionsWait(queued)}${oldest}.`)]),
     ...(purgesUnderWay ? [well(`${count(purgesUnderWay, 'purge removes', 'purges remove')} records.`)] : []),
   ]

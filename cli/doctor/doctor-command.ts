@@ -7,6 +7,7 @@ import type { Sql } from '../../db/connection/postgres.ts'
 import { explainPostgres, explainRedis } from '../../runtime/explain-fault.ts'
 import { describeFault } from '../../runtime/fault.ts'
 import { count } from '../../health/finding.ts'
+import { describeMisspelt, findMisspelt } from '../../runtime/misspelt-settings.ts'
 import { bypassProxies } from '../../runtime/bypass-proxies.ts'
 import { DEFAULT_DATA_DIR, readServiceFile, serviceEnvironment } from '../../runtime/service-file.ts'
 import {
@@ -20,12 +21,19 @@ import {
 import { withinTime } from '../../runtime/within-time.ts'
 import { connectForCommand, type RedisClient } from '../../queue/redis/connect-redis.ts'
 import { openForCommand, print } from '../run-command.ts'
-import { checkApi, checkDisk, checkRuntime, checkWorkerPort, type Tested } from './check-machine.ts'
+import {
+  checkApi,
+  checkDisk,
+  checkRuntime,
+  checkWorkerPort,
+  type Tested,
+  withoutConsequences,
+} from './check-machine.ts'
 import { checkPostgres } from './check-postgres.ts'
 import { checkStandbys } from './check-standbys.ts'
 import { checkRedis } from './check-redis.ts'
 import { checkWork } from './check-work.ts'
-import { type Checked, describeFinding, wrong } from './finding.ts'
+import { type Checked, describeFinding, warning, wrong } from './finding.ts'
 
 const USAGE = `usage: npm run doctor
 
@@ -49,7 +57,9 @@ const run = async (): Promise<number> => {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}\n`)
     return 1
   }
-  const findings = await examine()
+  // Two checks can find the same fault.
+  const examined = new Map((await examine()).map((finding) => [finding.what, finding]))
+  const findings = withoutConsequences([...examined.values()])
   for (const finding of findings) print(describeFinding(finding))
   const numberOf = (level: Checked['level']): number => findings.filter((finding) => finding.level === level).length
   const warnings = count(numberOf('attention'), 'warning', 'warnings')
@@ -65,6 +75,7 @@ const examine = async (): Promise<Checked[]> => {
   } catch (error) {
     return [...findings, ofBadSettings(error)]
   }
+  findings.push(...findMisspelt(environment).map(ofMisspelt))
   const dataDir = environment['DATA_DIR'] || DEFAULT_DATA_DIR
   const read = createReadSettings(environment, findings)
   const ports = read(['HOST', 'PORT', 'WORKER_HOST', 'WORKER_PORT'])
@@ -113,6 +124,12 @@ const ofBadSettings = (error: unknown): Checked => {
   const text = error instanceof BadSettings ? error.message.replaceAll('\n', ' ') : describeFault(error)
   return wrong(text, 'Start the service with npm start, or set the variable as docs/environment.md says.')
 }
+
+const ofMisspelt = (misspelt: Parameters<typeof describeMisspelt>[0]): Checked =>
+  warning(
+    describeMisspelt(misspelt),
+    'Correct the name, or remove the variable. docs/environment.md lists all settings.',
+  )
 
 type PortSettings = Settings<'HOST' | 'PORT' | 'WORKER_HOST' | 'WORKER_PORT'>
 

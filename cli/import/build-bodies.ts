@@ -1,14 +1,17 @@
-import { isObject } from '../../runtime/exact-json.ts'
-import { type ConversationRow, joinConversations, type BodyMembers } from './conversations.ts'
-import { valueOf } from './cell-value.ts'
+import { cleanKeys, withoutNameless } from './clean-keys.ts'
+import { type ConversationRow, joinConversations } from './conversations.ts'
+import { unwrapped, valueOf } from './cell-value.ts'
 import { RECORDS } from './kinds.ts'
 import type { Lines, Remark } from './lines.ts'
 import type { Mapping, Target } from './mapping.ts'
+import { type BodyMembers, entriesOf, type FieldValue, hasValue, memberAt, nest } from './members.ts'
 import type { TableRow } from './table-rows.ts'
 
 /** The body of one record, and the rows of the file that make it. */
 export type ImportSubmission = {
   readonly lines: readonly Lines[]
+  readonly record: BodyMembers
+  /** The record as it is sent. */
   readonly body: string
   /** Submissions with the same id are sent one after the other, in the order of the file. */
   readonly id: string | undefined
@@ -16,8 +19,6 @@ export type ImportSubmission = {
   /** Doubts that a person should check before the submission is sent. */
   readonly doubts: readonly Remark[]
 }
-
-type FieldValue = { readonly path: readonly string[]; readonly value: unknown }
 
 export const isRemark = (item: object): item is Remark => 'reasons' in item
 
@@ -34,13 +35,12 @@ export const buildBodies = function* (
       yield row
       continue
     }
-    const value = valuesOf(row, plan)
+    const { value, doubts } = valuesOf(row, plan)
     if (hasRoundedId(row.cells, value, plan)) yield { lines: [row.lines], reasons: [ROUNDED] }
-    else if (mapping.kind === 'conversations' && !row.isRecord)
-      messages.push({ value, lines: row.lines, doubt: row.doubt })
+    else if (mapping.kind === 'conversations' && !row.isRecord) messages.push({ value, lines: row.lines, doubts })
     else {
-      const doubts = row.doubt === undefined ? [] : [{ lines: [row.lines], reasons: [row.doubt] }]
-      yield submissionOf(value, { lines: [row.lines], doubts }, mapping)
+      const remarks = doubts.map((reason) => ({ lines: [row.lines], reasons: [reason] }))
+      yield submissionOf(value, { lines: [row.lines], doubts: remarks }, mapping)
     }
   }
   for (const { value, ...conversation } of joinConversations(messages)) yield submissionOf(value, conversation, mapping)
@@ -57,7 +57,7 @@ const hasRoundedId = (cells: TableRow['cells'], value: BodyMembers, { kind, fiel
   const ids = fields.flatMap((all) =>
     all.flatMap(({ column, target }) => (target.type === 'id' ? [cellOf(cells, column)] : [])),
   )
-  return [value[RECORDS[kind].id], ...ids].some((id) => typeof id === 'string' && ROUNDED_NUMBER.test(id))
+  return [value[RECORDS[kind].id], ...ids].some((id) => typeof id === 'string' && ROUNDED_NUMBER.test(unwrapped(id)))
 }
 
 type Origin = Pick<ImportSubmission, 'lines' | 'doubts'>
@@ -67,6 +67,7 @@ const submissionOf = (value: BodyMembers, { lines, doubts }: Origin, { kind }: M
   const source = value['source']
   return {
     lines,
+    record: value,
     body: JSON.stringify(value),
     id: typeof id === 'string' ? JSON.stringify([source, id]) : undefined,
     hasSource: hasValue(source),
@@ -74,16 +75,40 @@ const submissionOf = (value: BodyMembers, { lines, doubts }: Origin, { kind }: M
   }
 }
 
-const valuesOf = ({ cells, isRecord }: TableRow, plan: Plan): BodyMembers => {
+type RowValue = { readonly value: BodyMembers; readonly doubts: readonly string[] }
+
+const valuesOf = ({ cells, isRecord, doubt }: TableRow, plan: Plan): RowValue => {
+  const { kind, layout, columns, utc } = plan
   // With a known layout, unmapped members of JSON are left out, like unmapped columns of a table.
-  const rest = !isRecord || plan.layout !== undefined ? [] : Object.entries(cells)
-  const kept = rest.filter(([member]) => plan.columns.every(({ column }) => column !== member))
-  const own = Object.fromEntries(kept)
-  const constants = plan.constants.filter(({ target }) => !hasValue(memberAt(own, target.path)))
-  return withDescription(
-    nest([...kept.map(([member, value]) => ({ path: [member], value })), ...entriesOf(cells, { ...plan, constants })]),
-    plan,
-  )
+  const rest = !isRecord || layout !== undefined ? [] : entriesOf(cells)
+  const kept = rest.filter(({ path: [member] }) => columns.every(({ column }) => column !== member))
+  const ofCells = plan.fields.map((all) => ({ path: all[0]!.target.path, value: together(cells, all, utc) }))
+  const own = nest([...kept, ...ofCells.filter(isGiven)])
+  const cleaned = cleanKeys(isRecord ? withTimes(own, plan) : own, kind)
+  // A constant takes the place of a placeholder, too, and of null.
+  const constants = plan.constants
+    .filter(({ target }) => !hasValue(memberAt(cleaned.value, target.path)))
+    .map(({ target, value }) => ({ path: target.path, value: valueOf(value, target, utc) }))
+    .filter(isGiven)
+  const isFilled = ({ path: [member] }: FieldValue): boolean => constants.some(({ path }) => path[0] === member)
+  const others = entriesOf(cleaned.value).filter((entry) => hasValue(entry.value) || !isFilled(entry))
+  const named = withoutNameless(nest([...constants, ...others]), kind)
+  return {
+    value: withDescription(named.value, plan),
+    doubts: [...(doubt === undefined ? [] : [doubt]), ...cleaned.doubts, ...named.doubts],
+  }
+}
+
+const isGiven = ({ value }: FieldValue): boolean => value !== undefined
+
+/** A time in a record of JSON can be a number, or have another form than RFC 3339. */
+const withTimes = (record: BodyMembers, { kind, utc }: Plan): BodyMembers => {
+  const times = Object.entries(RECORDS[kind].fields).flatMap(([field, type]) => {
+    const path = field.split('.')
+    const given = type === 'time' ? memberAt(record, path) : undefined
+    return hasValue(given) ? [{ path, value: valueOf(given, { field, path, type }, utc) }] : []
+  })
+  return nest([...entriesOf(record), ...times])
 }
 
 /** Feedback with a rating or a title and without a description gets an empty description. */
@@ -91,15 +116,6 @@ const withDescription = (value: BodyMembers, { kind }: Mapping): BodyMembers => 
   const hasMore = hasValue(value['rating']) || hasValue(value['title'])
   return kind === 'feedback' && !hasValue(value['description']) && hasMore ? { ...value, description: '' } : value
 }
-
-/** Null in JSON is no value. */
-const hasValue = (value: unknown): boolean => value !== undefined && value !== null
-
-const entriesOf = (cells: TableRow['cells'], { fields, constants, utc }: Plan): FieldValue[] =>
-  [
-    ...constants.map(({ target, value }) => ({ path: target.path, value: valueOf(value, target, utc) })),
-    ...fields.map((all) => ({ path: all[0]!.target.path, value: together(cells, all, utc) })),
-  ].filter(({ value }) => value !== undefined)
 
 const together = (cells: TableRow['cells'], all: readonly Filled[], utc: boolean): unknown => {
   const values = all.map(({ column, target }) => valueOf(cellOf(cells, column), target, utc))
@@ -111,27 +127,3 @@ const together = (cells: TableRow['cells'], all: readonly Filled[], utc: boolean
 /** A name with dots also means a nested member. */
 const cellOf = (cells: TableRow['cells'], column: string): unknown =>
   Object.hasOwn(cells, column) ? cells[column] : memberAt(cells, column.split('.'))
-
-const memberAt = (object: BodyMembers, path: readonly string[]): unknown =>
-  path.reduce<unknown>((value, member) => {
-    const isInner = typeof value === 'object' && value !== null && Object.hasOwn(value, member)
-    return isInner ? (value as BodyMembers)[member] : undefined
-  }, object)
-
-/**
- * Nests members by their paths. Of two entries with the same path, the later one counts. An entry
- * for a member of an object replaces only this member, at any depth. A malformed object stays, so
- * that the service refuses the record. No name is special, not even `__proto__`.
- */
-const nest = (entries: readonly FieldValue[]): BodyMembers => {
-  const groups = Map.groupBy(entries, ({ path }) => path[0] ?? '')
-  return Object.fromEntries(
-    [...groups].map(([member, group]) => {
-      const inner = group.filter(({ path }) => path.length > 1)
-      const whole = group.findLast(({ path }) => path.length === 1)?.value
-      if (inner.length === 0 || (hasValue(whole) && !isObject(whole))) return [member, whole]
-      const own = Object.entries(isObject(whole) ? whole : {}).map(([name, value]) => ({ path: [name], value }))
-      return [member, nest([...own, ...inner.map(({ path, value }) => ({ path: path.slice(1), value }))])]
-    }),
-  )
-}

@@ -1,13 +1,16 @@
 import { isObject } from '../../runtime/exact-json.ts'
 import type { Lines, Remark } from './lines.ts'
-
-export type BodyMembers = { readonly [member: string]: unknown }
+import type { BodyMembers } from './members.ts'
 
 /**
  * A row of a table of conversations: fields of the conversation, and at most one `message` and one
  * `contact`.
  */
-export type ConversationRow = { readonly value: BodyMembers; readonly lines: Lines; readonly doubt: string | undefined }
+export type ConversationRow = {
+  readonly value: BodyMembers
+  readonly lines: Lines
+  readonly doubts: readonly string[]
+}
 
 type JoinedConversation = {
   readonly value: BodyMembers
@@ -58,7 +61,7 @@ type RowParts = {
   readonly doubts: readonly Remark[]
 }
 
-const partsOf = ({ value, lines, doubt }: ConversationRow): RowParts => {
+const partsOf = ({ value, lines, doubts }: ConversationRow): RowParts => {
   const { contact, message, ...own } = value as BodyMembers & { contact?: BodyMembers; message?: BodyMembers }
   const isAnswer = message?.['incoming'] === false
   const isLost = contact !== undefined && contact['id'] === undefined && !isAnswer
@@ -69,10 +72,7 @@ const partsOf = ({ value, lines, doubt }: ConversationRow): RowParts => {
     // A purge finds the messages of a contact by this id.
     message: message && contact?.['id'] !== undefined ? { contactId: contact['id'], ...message } : message,
     lines,
-    doubts: [...(doubt === undefined ? [] : [doubt]), ...(isLost ? [lost] : [])].map((reason) => ({
-      lines: [lines],
-      reasons: [reason],
-    })),
+    doubts: [...doubts, ...(isLost ? [lost] : [])].map((reason) => ({ lines: [lines], reasons: [reason] })),
   }
 }
 

@@ -1,4 +1,4 @@
-import { type CsvRecord, csvRecords } from './csv-records.ts'
+import { type CsvForm, type CsvRecord, csvRecords } from './csv-records.ts'
 import { ImportError } from './import-error.ts'
 
 const DELIMITERS = [',', ';', '\t', '|']
@@ -19,12 +19,23 @@ export const parseDelimiter = (given: string | undefined): string | undefined =>
 /** The delimiter that gives the most records the same number of cells, at least two. */
 export const findDelimiter = (text: string): string => {
   const [best] = DELIMITERS.map((mark, place) => {
-    const records = sample(csvRecords(text, mark))
+    const records = sample(csvRecords(text, { delimiter: mark, hasBackslashes: false }))
     const widths = records.filter(({ problem }) => problem === undefined).map(({ cells }) => cells.length)
     const [width, count] = mostFrequent(widths.filter((cells) => cells > 1))
     return { mark, place, width, share: count / Math.max(records.length, 1) }
   }).sort((one, other) => other.share - one.share || other.width - one.width || one.place - other.place)
   return best!.mark
+}
+
+/** The form in which fewer records have malformed quotes: that of RFC 4180, or with backslashes. */
+export const findForm = (text: string, delimiter: string): CsvForm => {
+  const plain = { delimiter, hasBackslashes: false }
+  const escaped = { delimiter, hasBackslashes: true }
+  const malformed = (form: CsvForm): number =>
+    csvRecords(text, form)
+      .filter(({ problem }) => problem !== undefined)
+      .toArray().length
+  return text.includes('\\"') && malformed(escaped) < malformed(plain) ? escaped : plain
 }
 
 /** The first records that are not blank. */

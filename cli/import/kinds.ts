@@ -14,9 +14,10 @@ export type Kind = (typeof KINDS)[number]
 /**
  * How the text of a cell becomes a value. Several columns can make one `prose`, `content` or
  * `words`. An empty cell is an empty text in `content`, and has no value in other types. A cell of
- * `object` is JSON. `any` keeps the value of a JSON file.
+ * `object` is JSON. `any` keeps the value of a JSON file. An `id` or a `name` can be a placeholder.
  */
-export type FieldType = 'any' | 'text' | 'prose' | 'content' | 'id' | 'number' | 'flag' | 'time' | 'words' | 'object'
+export type FieldType =
+  'any' | 'text' | 'name' | 'prose' | 'content' | 'id' | 'number' | 'flag' | 'time' | 'words' | 'object'
 
 type KindOfRecord = {
   readonly call: keyof Client
@@ -77,7 +78,8 @@ export const RECORDS: Readonly<Record<Kind, KindOfRecord>> = {
       ...givenFields('feedback'),
       ...byName({
         prose: ['description'],
-        text: ['contact.name', 'contact.email', 'account.name', 'account.domain', 'project.name', 'source'],
+        name: ['contact.name', 'contact.email', 'account.name', 'account.domain', 'project.name'],
+        text: ['source'],
         id: ['sourceId', 'contact.id', 'contactId', 'account.id', 'accountId', 'project.id', 'projectId'],
         flag: ['isExternalContactId', 'isExternalAccountId', 'shouldUnflattenSourceData'],
         number: ['account.contractValue'],

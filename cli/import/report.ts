@@ -11,7 +11,7 @@ const MAX_SHOWN_CHARACTERS = 500
 export const describePlan = (
   file: SourceFile,
   mapping: Mapping,
-  { total, first, unreadable, skipped, doubts }: Survey,
+  { total, first, unreadable, skipped, doubts, shared }: Survey,
 ): string[] => {
   const besides = unreadable.length === 0 ? '' : `; unreadable rows: ${unreadable.length}`
   return [
@@ -21,6 +21,8 @@ export const describePlan = (
     ...(first === undefined ? [] : [`The first, of ${describeLines(first.lines)}:`, `  ${shortened(first.body)}`]),
     ...describeSkipped(skipped),
     ...describeTogether(doubts, 'Check these rows before you send them:'),
+    ...(shared.length === 0 ? [] : ['Many records share a key. Leave the column out if they are of strangers:']),
+    ...shared.map((sentence) => `  ${sentence}`),
   ]
 }
 

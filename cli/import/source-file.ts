@@ -52,9 +52,16 @@ export const openText = (path: string, bytes: Uint8Array, options: SourceOptions
     const { form, rows } = openJson(path, text)
     return { path, columns: undefined, description: `${encoding}, ${form}`, rows, members: () => membersOf(rows()) }
   }
-  const { columns, delimiter, header, rows } = openTable(path, text, options)
-  const separated = `separated by ${DELIMITER_NAMES[delimiter] ?? delimiter}, columns in ${describeLines([header])}`
-  return { path, columns, description: `${encoding}, ${separated}`, rows, members: () => [] }
+  const { columns, form, header, rows } = openTable(path, text, options)
+  const separated = `separated by ${DELIMITER_NAMES[form.delimiter] ?? form.delimiter}`
+  const quoted = form.hasBackslashes ? ', quotes after a backslash' : ''
+  return {
+    path,
+    columns,
+    description: `${encoding}, ${separated}${quoted}, columns in ${describeLines([header])}`,
+    rows,
+    members: () => [],
+  }
 }
 
 const membersOf = (rows: Iterable<TableRow | Remark>): string[] => {

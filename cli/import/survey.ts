@@ -6,6 +6,7 @@ import { buildBodies, isRemark, type ImportSubmission } from './build-bodies.ts'
 import { type Kind, RECORDS } from './kinds.ts'
 import type { Lines, Remark } from './lines.ts'
 import type { Mapping } from './mapping.ts'
+import { createKeyCounts } from './shared-keys.ts'
 import type { SourceFile } from './source-file.ts'
 
 export type Survey = {
@@ -17,6 +18,8 @@ export type Survey = {
   readonly skipped: readonly Remark[]
   /** Doubts that a person should check before the import sends records. */
   readonly doubts: readonly Remark[]
+  /** Weak keys that many records share, one sentence for each. */
+  readonly shared: readonly string[]
   /** Rows that the service would refuse. Known only if bodies are checked. */
   readonly refused: readonly Remark[]
 }
@@ -33,6 +36,7 @@ export const surveyFile = (file: SourceFile, mapping: Mapping, hasChecks: boolea
   const repeated: Lines[] = []
   const withoutSource: Lines[] = []
   const ids = new Set<string>()
+  const keys = createKeyCounts(mapping.kind)
   let first: ImportSubmission | undefined
   let total = 0
   for (const item of buildBodies(file.rows(), mapping)) {
@@ -44,6 +48,7 @@ export const surveyFile = (file: SourceFile, mapping: Mapping, hasChecks: boolea
     first ??= item
     total++
     doubts.push(...item.doubts)
+    keys.count(item.record)
     // The parts of a long conversation share its id, and every conversation must have a source.
     if (item.id !== undefined && mapping.kind !== 'conversations') {
       if (ids.has(item.id)) repeated.push(...item.lines)
@@ -53,17 +58,20 @@ export const surveyFile = (file: SourceFile, mapping: Mapping, hasChecks: boolea
     const reasons = hasChecks ? problemsOf(item.body, mapping.kind) : []
     if (reasons.length > 0) refused.push({ lines: item.lines, reasons })
   }
-  const ofIds = [
-    { lines: repeated, reasons: [REPEATED] },
-    // Accounts have no source.
-    { lines: mapping.kind === 'accounts' ? [] : withoutSource, reasons: [WITHOUT_SOURCE] },
-  ].filter(({ lines }) => lines.length > 0)
-  return { total, first, unreadable, skipped, doubts: [...doubts, ...ofIds], refused }
+  const ofIds = doubtsOfIds(mapping.kind, repeated, withoutSource)
+  return { total, first, unreadable, skipped, doubts: [...doubts, ...ofIds], shared: keys.describe(total), refused }
 }
 
 const REPEATED = 'the id occurs more than once: these rows change the same record, one after the other'
 const WITHOUT_SOURCE =
   'an id without a source can mean a record of another system with the same id: add --set source=NAME'
+
+const doubtsOfIds = (kind: Kind, repeated: readonly Lines[], withoutSource: readonly Lines[]): Remark[] =>
+  [
+    { lines: repeated, reasons: [REPEATED] },
+    // Accounts have no source.
+    { lines: kind === 'accounts' ? [] : withoutSource, reasons: [WITHOUT_SOURCE] },
+  ].filter(({ lines }) => lines.length > 0)
 
 const problemsOf = (body: string, kind: Kind): string[] => {
   const { schema, maxBytes } = RECORDS[kind]

@@ -1,4 +1,4 @@
-import { type CsvRecord, csvRecords, lineEnd, type CsvPlace } from './csv-records.ts'
+import { type CsvForm, type CsvRecord, csvRecords, lineEnd, type CsvPlace } from './csv-records.ts'
 import { isBlank, sample } from './delimiter.ts'
 import type { Lines, Remark } from './lines.ts'
 
@@ -15,7 +15,7 @@ export type TableRow = {
 /** A table whose header is read. */
 type TableStart = {
   readonly text: string
-  readonly delimiter: string
+  readonly form: CsvForm
   readonly header: CsvRecord
   readonly names: readonly string[]
   /** The places of further header rows, which survey tools write. */
@@ -34,10 +34,10 @@ const MIN_FITTING = 0.9
 export const skipped = (lines: Lines, why: string): Remark => ({ lines: [lines], reasons: [why], isSkipped: true })
 
 export const rowsAfter = function* (table: TableStart): Generator<TableRow | Remark> {
-  const { text, delimiter, header } = table
+  const { text, form, header } = table
   let number = table.number
   for (let next: CsvPlace | undefined = { at: header.end, line: header.lines.to + 1 }; next !== undefined;) {
-    const records: Iterable<CsvRecord> = csvRecords(text, delimiter, next)
+    const records: Iterable<CsvRecord> = csvRecords(text, form, next)
     next = undefined
     for (const record of records) {
       number++
@@ -53,7 +53,7 @@ export const rowsAfter = function* (table: TableStart): Generator<TableRow | Rem
 
 const rowOf = (record: CsvRecord, number: number, table: TableStart): TableRow | Remark => {
   const { cells, lines, problem, start } = record
-  const { names, header, further, delimiter } = table
+  const { names, header, further, form } = table
   if (table.isLeftOut(number)) return skipped(lines, 'left out by --skip-rows')
   if (isBlank(record)) return skipped(lines, 'blank')
   if (further.has(start)) return skipped(lines, 'a further row of the header')
@@ -66,7 +66,7 @@ const rowOf = (record: CsvRecord, number: number, table: TableStart): TableRow |
     return skipped(lines, 'a repeated header')
   if (!fitsHeader(record, names.length))
     return { lines: [lines], reasons: [`the row has ${cells.length} columns, the header ${names.length}`] }
-  const isDoubtful = cells.some((cell) => swallows(cell, delimiter, names.length))
+  const isDoubtful = cells.some((cell) => swallows(cell, form.delimiter, names.length))
   return {
     lines,
     cells: Object.fromEntries(names.map((name, at) => [name, cells[at]])),
@@ -88,9 +88,9 @@ const countDelimiters = (cells: readonly string[]): number =>
   cells.slice(1).filter((cell) => !cell.startsWith(' ')).length
 
 /** The line after the first line of the record, if a table begins there. */
-const tableAfter = ({ start, lines }: CsvRecord, { text, delimiter, names }: TableStart): CsvPlace | undefined => {
+const tableAfter = ({ start, lines }: CsvRecord, { text, form, names }: TableStart): CsvPlace | undefined => {
   const next = { at: lineEnd(text, start), line: lines.from + 1 }
-  const records = sample(csvRecords(text, delimiter, next))
+  const records = sample(csvRecords(text, form, next))
   const fitting = records.filter(
     (record) => fitsHeader(record, names.length) && countDelimiters(record.cells) === record.cells.length - 1,
   )

@@ -1,5 +1,5 @@
-import { type CsvRecord, csvRecords } from './csv-records.ts'
-import { findDelimiter, isBlank, mostFrequent, parseDelimiter, sample, sepLine } from './delimiter.ts'
+import { type CsvForm, type CsvRecord, csvRecords } from './csv-records.ts'
+import { findDelimiter, findForm, isBlank, mostFrequent, parseDelimiter, sample, sepLine } from './delimiter.ts'
 import { ImportError } from './import-error.ts'
 import type { Lines, Remark } from './lines.ts'
 import { fitsHeader, type TableRow, rowsAfter, skipped } from './table-rows.ts'
@@ -9,7 +9,7 @@ export type TableColumn = { readonly name: string; readonly title: string }
 
 type Table = {
   readonly columns: readonly TableColumn[]
-  readonly delimiter: string
+  readonly form: CsvForm
   readonly header: Lines
   /** Every line except those of the header belongs to a row or a remark. */
   readonly rows: () => Iterable<TableRow | Remark>
@@ -20,24 +20,24 @@ export type TableOptions = { readonly delimiter?: string | undefined; readonly s
 /** @throws ImportError when no header fits the rows, or an option does not have its form */
 export const openTable = (path: string, text: string, options: TableOptions): Table => {
   const named = sepLine(text)
-  const delimiter = parseDelimiter(options.delimiter) ?? named?.[1] ?? findDelimiter(text)
+  const form = findForm(text, parseDelimiter(options.delimiter) ?? named?.[1] ?? findDelimiter(text))
   const isLeftOut = parseSkippedRows(options.skipRows)
   const before: Remark[] = []
-  for (const record of csvRecords(text, delimiter)) {
+  for (const record of csvRecords(text, form)) {
     const number = before.length + 1
     if (isLeftOut(number)) before.push(skipped(record.lines, 'left out by --skip-rows'))
     else if (isBlank(record)) before.push(skipped(record.lines, 'blank'))
     else if (number === 1 && named) before.push(skipped(record.lines, 'names the delimiter'))
     else {
-      const following = sample(csvRecords(text, delimiter, { at: record.end, line: record.lines.to + 1 }))
+      const following = sample(csvRecords(text, form, { at: record.end, line: record.lines.to + 1 }))
       checkHeader(path, record, following)
       const further = furtherHeaders(record, following)
       const columns = columnsOf(record, further[0])
-      const start = { text, delimiter, header: record, names: columns.map(({ name }) => name), isLeftOut, number }
+      const start = { text, form, header: record, names: columns.map(({ name }) => name), isLeftOut, number }
       const furtherPlaces = new Set(further.map((row) => row.start))
       return {
         columns,
-        delimiter,
+        form,
         header: record.lines,
         rows: function* () {
           yield* before

@@ -1,6 +1,14 @@
 import { resolve } from 'node:path'
 import { DEFAULT_DATA_DIR } from '../../runtime/service-file.ts'
-import { readSettings, SETTINGS, type SettingName, type Settings, withSecretFiles } from '../../runtime/settings.ts'
+import {
+  type Environment,
+  readSettings,
+  SECRETS,
+  SETTINGS,
+  type SettingName,
+  type Settings,
+  withSecretFiles,
+} from '../../runtime/settings.ts'
 
 /** The settings that the environment sets, and the defaults that the launcher uses itself. */
 export type LauncherConfig = Partial<Settings<SettingName>> &
@@ -12,12 +20,13 @@ export type LauncherConfig = Partial<Settings<SettingName>> &
  *
  * @throws BadSettings
  */
-export const readLauncherConfig = (
-  processEnvironment: Readonly<Record<string, string | undefined>>,
-): LauncherConfig => {
+export const readLauncherConfig = (processEnvironment: Environment): LauncherConfig => {
   const environment = withSecretFiles(processEnvironment)
-  const isSet = (name: string): boolean => environment[name] !== undefined && environment[name] !== ''
-  const given = (Object.keys(SETTINGS) as SettingName[]).filter((name) => isSet(name))
+  const given = (Object.keys(SETTINGS) as SettingName[]).filter((name) => environment[name])
   const settings = readSettings([...given, 'HOST', 'WORKER_HOST', 'SHUTDOWN_SECONDS'], environment)
   return Object.freeze({ ...settings, DATA_DIR: resolve(environment['DATA_DIR'] || DEFAULT_DATA_DIR) })
 }
+
+/** The names of the settings that the environment has. */
+export const givenSettings = (environment: Environment): string[] =>
+  [...Object.keys(SETTINGS), ...SECRETS.map((name) => `${name}_FILE`), 'DATA_DIR'].filter((name) => environment[name])

@@ -8,11 +8,13 @@ import type { ServerUrls } from './start-servers.ts'
 /** The text printed after the start: addresses, tokens and a first request. */
 export const startMessage = (options: {
   config: LauncherConfig
+  /** The names of settings that come from the environment. */
+  given: readonly string[]
   urls: ServerUrls
   tokens: Tokens
   port: number
 }): string => {
-  const { config, urls, tokens, port } = options
+  const { config, given, urls, tokens, port } = options
   const address = httpAddress(config.HOST, port)
   return `
 Feedback Insights is running; Ctrl-C stops it.
@@ -24,6 +26,7 @@ Feedback Insights is running; Ctrl-C stops it.
   PostgreSQL     ${config.DATABASE_URL === undefined ? urls.databaseUrl : withoutPassword(urls.databaseUrl)}
   Redis          ${config.REDIS_URL === undefined ? urls.redisUrl : withoutPassword(urls.redisUrl)}
   Data and logs  ${shortPath(config.DATA_DIR)}
+  Environment    ${given.length === 0 ? 'no setting' : given.join(', ')}
 
   Access token   ${tokens.BOOTSTRAP_ACCESS_TOKEN}   (submits)
   Admin token    ${tokens.BOOTSTRAP_ADMIN_TOKEN}   (submits, reads and purges; dashboard and metrics)
@@ -33,7 +36,7 @@ A first request, to paste into another terminal:
 curl -i ${address}/api/v1/feedbacks \\
   -H 'Authorization: Bearer ${tokens.BOOTSTRAP_ACCESS_TOKEN}' \\
   -H 'Content-Type: application/json' \\
-  -d '{"description": "Exporting a report takes ages", "contact": {"email": "ada@example.com", "name": "Ada"}, "rating": 3}'
+  -d '{"description": "Exporting a report takes too long", "contact": {"email": "ada@example.com", "name": "Ada"}, "rating": 3}'
 `
 }
 

@@ -2,12 +2,14 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { bypassProxies } from '../../runtime/bypass-proxies.ts'
+import { describeMisspelt, findMisspelt } from '../../runtime/misspelt-settings.ts'
 import { printHelp } from '../../runtime/print-help.ts'
 import { removeServiceFile, writeServiceFile } from '../../runtime/service-file.ts'
 import { untilAborted } from '../../runtime/within-time.ts'
 import { lockDataDir } from './embedded/data-dir-lock.ts'
+import { explainFullDisk } from './embedded/full-disk.ts'
 import { keptHashKey, keptTokens, type Tokens } from './embedded/kept-secrets.ts'
-import { type LauncherConfig, readLauncherConfig } from './launcher-config.ts'
+import { givenSettings, type LauncherConfig, readLauncherConfig } from './launcher-config.ts'
 import { reservePorts } from './reserve-ports.ts'
 import { createRunning, type Running } from './running.ts'
 import { httpAddress, startMessage } from './start-message.ts'
@@ -18,7 +20,10 @@ import { startServers } from './start-servers.ts'
 const SECOND_SIGNAL_AFTER_MS = 1_000
 
 const say = (line: string): void => console.error(line)
-const sayError = (error: unknown): void => say(error instanceof Error ? error.message : String(error))
+const sayError = (error: unknown): void => {
+  const text = error instanceof Error ? error.message : String(error)
+  say(explainFullDisk(text) ?? text)
+}
 
 const main = async (): Promise<number> => {
   const running = createRunning()
@@ -62,6 +67,8 @@ const onSignal = (running: Running): void => {
 }
 
 const start = async (config: LauncherConfig, running: Running): Promise<void> => {
+  const misspelt = findMisspelt(process.env)
+  for (const name of misspelt) say(describeMisspelt(name))
   takeDataDir(config, running)
   await endLeftoverPrograms(config)
   const ports = await reservePorts(config, running)
@@ -70,6 +77,8 @@ const start = async (config: LauncherConfig, running: Running): Promise<void> =>
   const hashKey = config.HASH_KEY ?? keptHashKey(config.DATA_DIR)
   const env = {
     ...process.env,
+    // The API and the worker would name these variables again.
+    ...Object.fromEntries(misspelt.map(({ given }) => [given, undefined])),
     NODE_ENV: 'production',
     DATA_DIR: config.DATA_DIR,
     DATABASE_URL: urls.databaseUrl,
@@ -90,7 +99,7 @@ const start = async (config: LauncherConfig, running: Running): Promise<void> =>
     redisPrefix: process.env['REDIS_PREFIX'],
     hashKey,
   })
-  console.log(startMessage({ config, urls, tokens, port: ports.api.port }))
+  console.log(startMessage({ config, given: givenSettings(process.env), urls, tokens, port: ports.api.port }))
 }
 
 const takeDataDir = ({ DATA_DIR }: LauncherConfig, running: Running): void => {

@@ -1,9 +1,9 @@
 import { Buffer } from 'node:buffer'
 import { createHmac, hash } from 'node:crypto'
+import { isAddress, isPlaceholder, withoutFormat } from './placeholders.ts'
 
 // The canonical forms of keys, for comparison and hashing. Columns keep the text as it was sent.
 
-const FORMAT_CHARACTERS = /\p{Cf}/gu
 const WHITE_SPACE = /\s+/gu
 const ADDRESS_IN_BRACKETS = /<([^<>]*)>$/
 const MAILTO = /^(?:mailto:\s*)+/i
@@ -14,73 +14,45 @@ const END_OF_HOST = /(?<![.:\s])[.:\s]+$/
 const WWW = /^(?:www\.\s*)+(?=.)/s
 
 /**
- * Texts that clients send for a missing value. As an email, name or domain they count as absent. As
- * an external id of an identify, a purge or a feedback they are refused.
- */
-export const PLACEHOLDERS = [
-  'null',
-  'undefined',
-  'none',
-  'nil',
-  'nan',
-  'n/a',
-  'na',
-  '-',
-  '--',
-  '?',
-  'unknown',
-  'anonymous',
-  'guest',
-  'not_authenticated',
-  '[object object]',
-  '0',
-  'true',
-  'false',
-] as const
-/** Without the flag `u`, the flag `i` takes no other letter for an ASCII letter. */
-const BLANK_OR_PLACEHOLDER = new RegExp(
-  `^(?:${PLACEHOLDERS.map((text) => text.replace(/[?[\]]/g, '\\$&')).join('|')})?$`,
-  'i',
-)
-
-/**
- * Whether a text is blank or a placeholder, in upper or lower case, also with format characters in
- * it and white space around it.
- */
-export const isPlaceholder = (given: string): boolean => isAbsent(withoutFormat(given))
-
-const isAbsent = (plain: string): boolean => BLANK_OR_PLACEHOLDER.test(plain)
-
-const withoutFormat = (given: string): string => given.replace(FORMAT_CHARACTERS, '').trim()
-
-/**
  * Folds ASCII letters only: `toLowerCase` would also turn the KELVIN SIGN into a k, and two emails
  * would become one.
  */
 const asciiLowerCase = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
 
-/** @param plain the text as sent, trimmed and without format characters */
-const canonicalUnlessAbsent = (plain: string, canonical: string): string | undefined =>
-  isAbsent(plain) || isAbsent(canonical) ? undefined : canonical
+/** A placeholder counts as absent, as sent and in canonical form. */
+const unlessAbsent = (plain: string, canonical: string): string | undefined =>
+  isPlaceholder(plain) || isPlaceholder(canonical) ? undefined : canonical
 
-/**
- * The canonical form of an email: the bare address, in lower case if it has an `@`. Undefined if it
- * counts as absent.
- */
-export const canonicalEmail = (given: string): string | undefined => {
+/** The bare address, in lower case if it has an `@`. Undefined if the email counts as absent. */
+const emailForm = (given: string): string | undefined => {
   const plain = withoutFormat(given)
   const address = ADDRESS_IN_BRACKETS.exec(plain)?.[1] ?? plain
   const bare = address.trim().replace(MAILTO, '')
   // NFC turns the KELVIN SIGN into a K. NFC comes last, so that this K does not become a k.
-  return canonicalUnlessAbsent(plain, (bare.includes('@') ? asciiLowerCase(bare) : bare).normalize('NFC'))
+  return unlessAbsent(plain, (bare.includes('@') ? asciiLowerCase(bare) : bare).normalize('NFC'))
 }
+
+/**
+ * The canonical form of an email. Undefined if it counts as absent or is no address: then it is no
+ * key.
+ */
+export const canonicalEmail = (given: string): string | undefined => {
+  const form = emailForm(given)
+  return form !== undefined && isAddress(form) ? form : undefined
+}
+
+/**
+ * Whether a text counts as an email. A text that is no address counts: the column of a contact keeps
+ * it.
+ */
+export const hasEmail = (given: string): boolean => emailForm(given) !== undefined
 
 /**
  * The canonical form of a name of a contact, account or project. Undefined if it counts as absent.
  */
 export const canonicalName = (given: string): string | undefined => {
   const plain = withoutFormat(given)
-  return canonicalUnlessAbsent(plain, plain.replace(WHITE_SPACE, ' ').normalize('NFC'))
+  return unlessAbsent(plain, plain.replace(WHITE_SPACE, ' ').normalize('NFC'))
 }
 
 /**
@@ -90,7 +62,7 @@ export const canonicalName = (given: string): string | undefined => {
 export const canonicalDomain = (given: string): string | undefined => {
   const plain = withoutFormat(given)
   const host = hostOf(plain.normalize('NFC'))
-  return canonicalUnlessAbsent(plain, host.includes('.') ? asciiLowerCase(host).replace(WWW, '') : host)
+  return unlessAbsent(plain, host.includes('.') ? asciiLowerCase(host).replace(WWW, '') : host)
 }
 
 /**

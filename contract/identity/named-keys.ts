@@ -4,7 +4,8 @@ import { DEFAULT_SOURCE, type FeedbackRecord, feedbackSource } from '../feedback
 import type { JsonObject, JsonValue } from '../json.ts'
 import type { PurgeRequest } from '../purge-request.ts'
 import type { Operation, SubmissionOf } from '../submission.ts'
-import { asUuid, canonicalDomain, canonicalEmail, canonicalName, isPlaceholder } from './keys.ts'
+import { asUuid, canonicalDomain, canonicalEmail, canonicalName, hasEmail } from './keys.ts'
+import { isPlaceholder } from './placeholders.ts'
 
 /**
  * What a submission does with a key. `identify`: it sets the values of the contact or account.
@@ -33,7 +34,10 @@ export type NamedKey =
     }
   | { kind: 'contactId'; role: 'refer'; id: string }
   | { kind: 'email'; role: Role; email: string; fillsMetadata: boolean }
-  /** A contact that a feedback names by a name alone. It belongs to this feedback. */
+  /**
+   * A contact that a feedback names by a name alone, or by an email that is no address. It belongs to
+   * this feedback.
+   */
   | { kind: 'contactName'; role: 'refer'; fillsMetadata: boolean }
   | { kind: 'accountExternalId'; role: Role; externalId: string; isVersioned: boolean }
   | { kind: 'accountId'; role: 'refer'; id: string }
@@ -77,7 +81,8 @@ const keysOfFeedback = (body: FeedbackRecord): NamedKey[] => {
     body.isExternalContactId ? contactIdInAnySource(id, feedbackSource(body)) : byOwnId('contactId', id),
   )
   if (email !== undefined) keys.push({ kind: 'email', email, ...ofContact })
-  else if (canonicalName(contact?.name ?? '') !== undefined) keys.push({ kind: 'contactName', ...ofContact })
+  else if (hasEmail(contact?.email ?? '') || canonicalName(contact?.name ?? '') !== undefined)
+    keys.push({ kind: 'contactName', ...ofContact })
   for (const id of given(body.accountId, account?.id))
     if (body.isExternalAccountId)
       keys.push({ kind: 'accountExternalId', role: 'refer', externalId: id, isVersioned: false })

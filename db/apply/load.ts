@@ -1,10 +1,9 @@
 import type { KeyKind, Need, StoredProfile, StoredRow, StoredState, WantedKeys } from '../../fold/stored.ts'
 import type { Sql } from '../connection/postgres.ts'
 
-/** `ofAnySize`: metadata of contacts and accounts by own id comes in any size. */
-export type LoadRequest = { workspaceId: string; keys: WantedKeys; ofAnySize: boolean }
+export type LoadRequest = { workspaceId: string; keys: WantedKeys }
 
-type KeyRow = { workspace_id: string; key: string; ofAnySize?: true } & Need
+type KeyRow = { workspace_id: string; key: string } & Need
 type WorkspaceProgress = { position: number; hasMoves: boolean; isRemoving: boolean; hadPurges: boolean }
 type LoadedRow = {
   workspaceId: string
@@ -36,13 +35,13 @@ const DELETED = { position: undefined, hasMoves: false, isRemoving: false, hadPu
 /** The keys as `load` reads them: an array for each kind that is wanted. */
 const keysByKind = (requests: readonly LoadRequest[]): Partial<Record<KeyKind, KeyRow[]>> => {
   const rows: Partial<Record<KeyKind, KeyRow[]>> = {}
-  for (const { workspaceId, keys, ofAnySize } of requests) {
+  for (const { workspaceId, keys } of requests) {
     for (const [kind, wanted] of Object.entries(keys) as [KeyKind, ReadonlyMap<string, Need>][]) {
       if (wanted.size === 0) continue
       const own = (rows[kind] ??= [])
       for (const [key, need] of wanted) {
         const row: KeyRow = { workspace_id: workspaceId, key }
-        own.push(Object.assign(row, need, ofAnySize ? { ofAnySize } : undefined))
+        own.push(Object.assign(row, need))
       }
     }
   }

@@ -18,7 +18,7 @@ export type SaveRequest = {
 }
 
 export type Saved =
-  /** `hasMoves`: absorbed contacts or accounts may have more feedback to move. */
+  /** `hasMoves`: there may be more records to move. */
   | { outcome: 'saved'; hasMoves: boolean }
   /** The workspace is deleted, or another writer has locked or moved it. */
   | { outcome: 'busy' }

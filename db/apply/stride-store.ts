@@ -10,7 +10,7 @@ import { save, type Saved, type SaveRequest } from './save.ts'
 export type StrideStore = {
   load: (workspaceId: string, request: Omit<LoadRequest, 'workspaceId'>) => Promise<StoredState>
   save: (workspaceId: string, request: Omit<SaveRequest, 'workspaceId'>) => Promise<Saved>
-  /** Moves some records of absorbed contacts and accounts. Returns false if there are none. */
+  /** Moves some records that a save has left to move. Returns whether more may be left. */
   moveRecords: (workspaceId: string) => Promise<boolean>
   /** Removes some records of decided purges. Returns false if there are none. */
   removeRecords: (workspaceId: string) => Promise<boolean>

@@ -1,8 +1,9 @@
 -- Dead submissions, which workers have given up (table dead_submission).
 
 -- Sets a submission aside and moves the position. Returns false if the position has changed or the
--- workspace is deleted. given: {id, number, originalNumber, operation, attempts, reason, keys,
--- idempotencyKey, bodyHash}.
+-- workspace is deleted. given: {id, number, originalNumber, operation, attempts, reason, mayPass, keys,
+-- idempotencyKey, bodyHash}. mayPass: the fault may pass, so maintenance replays the submission after
+-- a minute, after ten minutes and after an hour.
 create or replace function set_aside(ws uuid, expected bigint, given jsonb, dead_text text) returns boolean
   language plpgsql
   set enable_seqscan = off
@@ -10,6 +11,9 @@ as $$
 declare
   dead_id uuid := (given ->> 'id')::uuid;
   dead_keys uuid[] := array(select jsonb_array_elements_text(given -> 'keys')::uuid);
+  pauses interval[] := '{1 minute,10 minutes,1 hour}';
+  deaths_now integer;
+  next_retry timestamptz;
 begin
   update workspace_progress set applied_number = (given ->> 'number')::bigint
   where workspace_id = ws and applied_number = expected;
@@ -25,10 +29,13 @@ begin
   )
   on conflict (workspace_id, id) do update
   set state = excluded.state, attempts = excluded.attempts, finished_at = excluded.finished_at, error = excluded.error;
-  insert into dead_submission (workspace_id, id, reason, submission, keys)
-  values (ws, dead_id, given ->> 'reason', dead_text, dead_keys)
+  deaths_now := 1 + coalesce((select d.deaths from dead_submission as d where d.workspace_id = ws and d.id = dead_id), 0);
+  if (given ->> 'mayPass')::boolean then next_retry := now() + pauses[deaths_now]; end if;
+  insert into dead_submission (workspace_id, id, reason, submission, keys, deaths, retry_at)
+  values (ws, dead_id, given ->> 'reason', dead_text, dead_keys, deaths_now, next_retry)
   on conflict (workspace_id, id) do update
-  set reason = excluded.reason, died_at = excluded.died_at, replayed_at = null;
+  set reason = excluded.reason, died_at = excluded.died_at, deaths = excluded.deaths, retry_at = excluded.retry_at,
+    replayed_at = null;
   update workspace_progress set dead = workspace_progress.dead + 1 where workspace_id = ws;
   return true;
 end $$;
@@ -62,7 +69,7 @@ begin
   elsif d.operation = 'purge_contact' then
     outcome := 'undecided-purge';
   else
-    update dead_submission set replayed_at = now() where workspace_id = ws and id = dead_id;
+    update dead_submission set replayed_at = now(), retry_at = null where workspace_id = ws and id = dead_id;
     update submission set state = 'queued', error = null, finished_at = null where workspace_id = ws and id = dead_id;
     update workspace_progress set dead = workspace_progress.dead - 1 where workspace_id = ws;
     outcome := 'queued';

@@ -66,25 +66,26 @@ create or replace function instant_of(given timestamptz) returns double precisio
   select (extract(epoch from given) * 1000000)::double precision
 $$;
 
--- Metadata that a key asks for. Large metadata comes only where it is asked for in any size, which
--- bounds the memory.
-create or replace function asked_properties(properties jsonb, is_asked boolean, of_any_size boolean) returns jsonb
-  language sql immutable as $$
-  select case when is_asked and (of_any_size or pg_column_size(properties) <= 65536) then properties end
-$$;
+-- The most bytes of metadata of contacts, and as many of accounts, that one load brings. What a
+-- stride brings is small, but each of its keys can lead to 16 MB.
+create or replace function metadata_limit() returns integer
+  language sql immutable parallel safe as 'select 4000000';
 
 create or replace function load_contacts(sole uuid[], keys jsonb) returns table (workspace_id uuid, found json, profile json)
   language plpgsql stable as $$
 #variable_conflict use_column
 begin
   return query
-    select n.workspace_id, n.found, case when c.id is not null then json_build_object(
-      'id', c.id, 'accountId', c.account_id, 'first', c.first_number, 'number', coalesce(c.newest_number, c.number),
-      'updatedAt', instant_of(c.source_updated_at), 'columns', json_strip_nulls(json_build_object(
-        'name', c.name, 'email', c.email, 'contract_value', c.contract_value, 'source_created_at', c.source_created_at,
-        'source_updated_at', c.source_updated_at)),
-      'properties', asked_properties(c.properties, n.is_whole, n.of_any_size)
+    select l.workspace_id, l.found, case when l.id is not null then json_build_object(
+      'id', l.id, 'accountId', l.account_id, 'first', l.first_number, 'number', coalesce(l.newest_number, l.number),
+      'updatedAt', instant_of(l.source_updated_at), 'columns', json_strip_nulls(json_build_object(
+        'name', l.name, 'email', l.email, 'contract_value', l.contract_value, 'source_created_at', l.source_created_at,
+        'source_updated_at', l.source_updated_at)),
+      'properties', case when l.is_whole and not l.is_left_out then l.properties end, 'isLeftOut', l.is_left_out
     ) end
+    from (select n.workspace_id, n.found, n.is_whole, c.id, c.account_id, c.first_number, c.number, c.newest_number, c.name, c.email,
+      c.contract_value, c.source_created_at, c.source_updated_at, c.properties, n.is_whole and not n.of_any_size and sum(
+        case when n.is_whole then pg_column_size(c.properties) end) over (rows unbounded preceding) > metadata_limit() as is_left_out
     from (
       select k.workspace_id, e.contact_id, coalesce(k.profile, false) as has_profile, false as is_whole, false as of_any_size,
         json_build_object(
@@ -116,7 +117,8 @@ begin
       select * from contact as x
       where n.has_profile and x.workspace_id = n.workspace_id and (sole is null or x.workspace_id = any (sole)) and x.id = n.contact_id limit 1
     ) as c on true
-    where c.id is not null or not n.has_profile;
+    where c.id is not null or not n.has_profile
+    ) as l;
 end $$;
 
 -- A linked name has the account and the claim of its domain. An identify never absorbs that account
@@ -126,13 +128,15 @@ create or replace function load_accounts(sole uuid[], keys jsonb) returns table 
 #variable_conflict use_column
 begin
   return query
-    select n.workspace_id, n.found, case when c.id is not null then json_build_object(
-      'id', c.id, 'first', c.first_number, 'number', coalesce(c.newest_number, c.number),
-      'updatedAt', instant_of(c.source_updated_at), 'columns', json_strip_nulls(json_build_object(
-        'name', c.name, 'domain', c.domain, 'contract_value', c.contract_value, 'source_created_at', c.source_created_at,
-        'source_updated_at', c.source_updated_at)),
-      'properties', asked_properties(c.properties, n.is_whole, n.of_any_size)
+    select l.workspace_id, l.found, case when l.id is not null then json_build_object(
+      'id', l.id, 'first', l.first_number, 'number', coalesce(l.newest_number, l.number),
+      'updatedAt', instant_of(l.source_updated_at), 'columns', json_strip_nulls(json_build_object(
+        'name', l.name, 'domain', l.domain, 'contract_value', l.contract_value, 'source_created_at', l.source_created_at, 'source_updated_at', l.source_updated_at)),
+      'properties', case when l.is_whole and not l.is_left_out then l.properties end, 'isLeftOut', l.is_left_out
     ) end
+    from (select n.workspace_id, n.found, n.is_whole, c.id, c.first_number, c.number, c.newest_number, c.name, c.domain,
+      c.contract_value, c.source_created_at, c.source_updated_at, c.properties, n.is_whole and not n.of_any_size and sum(
+        case when n.is_whole then pg_column_size(c.properties) end) over (rows unbounded preceding) > metadata_limit() as is_left_out
     from (
       select k.workspace_id, e.account_id, coalesce(k.profile, false) as has_profile, false as is_whole, false as of_any_size,
         json_build_object('kind', 'accountExternalId', 'key', k.key, 'id', e.account_id) as found
@@ -176,7 +180,8 @@ begin
       select * from account as x
       where n.has_profile and x.workspace_id = n.workspace_id and (sole is null or x.workspace_id = any (sole)) and x.id = n.account_id limit 1
     ) as c on true
-    where c.id is not null or not n.has_profile;
+    where c.id is not null or not n.has_profile
+    ) as l;
 end $$;
 
 create or replace function load_records(sole uuid[], keys jsonb) returns table (workspace_id uuid, found json, profile json)

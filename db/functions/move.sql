@@ -1,65 +1,98 @@
--- Feedback of an absorbed contact or account moves to the absorber. `save` moves the first
--- move_limit() feedback of contacts and as many of accounts. Further steps move the rest. The
--- workspace applies nothing else until then.
+-- The steps that a save leaves to do. Records of an absorbed contact (kind c) or account (kind a)
+-- move to the absorber. Records that wait for an external id (kind r) get the contact or account
+-- that has got it. `save` moves the first move_limit() records, and `move_step` the rest. Until
+-- then, the workspace applies nothing else, and the submissions of the save read as queued
+-- (`stateOf` in db/submissions/receipts.ts).
 
 create or replace function move_limit() returns integer
   language sql immutable parallel safe as 'select 1000';
 
--- Moves at most move_limit() feedback of these contacts (kind c) or accounts (kind a). Returns how
--- many. gone: [{workspace_id, id, target}].
-create or replace function move_feedback(kind text, gone jsonb) returns integer
+-- Moves at most `most` records. Returns how many.
+create or replace function move_records(ws uuid, kind "char", old_id uuid, new_id uuid, most integer) returns integer
   language plpgsql as $$
 declare
-  moved integer := 0;
-  move record;
   ids uuid[];
   before bigint;
 begin
-  for move in select r.workspace_id, r.id, r.target from jsonb_to_recordset(gone) as r (workspace_id uuid, id uuid, target uuid) loop
-    ids := case kind
-      when 'c' then array(
-        select f.id from feedback as f
-        where f.workspace_id = move.workspace_id and f.contact_id = move.id limit move_limit() - moved)
-      else array(
-        select f.id from feedback as f
-        where f.workspace_id = move.workspace_id and f.account_id = move.id limit move_limit() - moved)
-    end;
-    before := reserve_positions(move.workspace_id, cardinality(ids));
-    update feedback as f set
-      contact_id = case when kind = 'c' then move.target else f.contact_id end,
-      account_id = case when kind = 'a' then move.target else f.account_id end,
-      change_position = before + array_position(ids, f.id)
-    where f.workspace_id = move.workspace_id and f.id = any (ids);
-    moved := moved + cardinality(ids);
-    exit when moved >= move_limit();
-  end loop;
-  return moved;
+  if kind = 'r' then return link_waiting(ws, old_id, new_id, most); end if;
+  if kind = 'c' then
+    ids := array(select f.id from feedback as f where f.workspace_id = ws and f.contact_id = old_id limit most);
+  else
+    ids := array(select f.id from feedback as f where f.workspace_id = ws and f.account_id = old_id limit most);
+  end if;
+  if cardinality(ids) = 0 then return 0; end if;
+  before := reserve_positions(ws, cardinality(ids));
+  update feedback as f set
+    contact_id = case when kind = 'c' then new_id else f.contact_id end,
+    account_id = case when kind = 'a' then new_id else f.account_id end,
+    change_position = before + array_position(ids, f.id)
+  where f.workspace_id = ws and f.id = any (ids);
+  return cardinality(ids);
 end $$;
 
--- Moves the first feedback of absorbed contacts and accounts, in a save. If contacts, or accounts,
--- may have more, notes all of this kind in pending_move. Returns the workspaces of noted ones.
-create or replace function move_first(changes jsonb) returns uuid[]
+-- Links records to the contact (slots c and m) or account (slot a) that they wait for, record by
+-- record, since each gets its own change position.
+create or replace function link_waiting(ws uuid, key uuid, target uuid, most integer) returns integer
   language plpgsql as $$
 declare
-  part record;
-  gone record;
-  moving uuid[] := '{}';
+  slots "char"[];
+  records uuid[];
+  at bigint;
+  of_slot "char";
+  record uuid;
 begin
-  for part in
-    select * from (values ('c', changes -> 'contact_gone'), ('a', changes -> 'account_gone')) as p (kind, gone)
-    where p.gone is not null
+  select array_agg(u.slot), array_agg(u.record_id) into slots, records
+  from (select x.slot, x.record_id from unresolved as x where x.workspace_id = ws and x.key_id = key limit most) as u;
+  if records is null then return 0; end if;
+  at := reserve_positions(ws, cardinality(records));
+  for place in 1 .. cardinality(records) loop
+    of_slot := slots[place];
+    record := records[place];
+    at := at + 1;
+    case of_slot
+      when 'c' then update feedback set contact_id = target, change_position = at where workspace_id = ws and id = record;
+      when 'a' then update feedback set account_id = target, change_position = at where workspace_id = ws and id = record;
+      when 'm' then update message set contact_id = target, change_position = at where workspace_id = ws and id = record;
+    end case;
+    delete from unresolved where workspace_id = ws and key_id = key and slot = of_slot and record_id = record;
+  end loop;
+  return cardinality(records);
+end $$;
+
+-- Moves the first records, in a save, and notes in pending_move the moves that may have more. Returns the
+-- workspaces of the noted moves. sole: as in load.sql.
+create or replace function move_first(sole uuid[], changes jsonb) returns uuid[]
+  language plpgsql as $$
+declare
+  move record;
+  moved integer := 0;
+  moving uuid[] := '{}';
+  now_at timestamptz := now();
+begin
+  for move in
+    select 'c'::"char" as kind, r.workspace_id, r.id as old_id, r.target as new_id
+    from jsonb_to_recordset(changes -> 'contact_gone') as r (workspace_id uuid, id uuid, target uuid)
+    union all
+    select 'a', r.workspace_id, r.id, r.target
+    from jsonb_to_recordset(changes -> 'account_gone') as r (workspace_id uuid, id uuid, target uuid)
+    union all
+    select 'r', r.workspace_id, r.key_id, r.target
+    from jsonb_to_recordset(changes -> 'resolved') as r (workspace_id uuid, key_id uuid, target uuid)
+    cross join lateral (
+      select from unresolved as x
+      where x.workspace_id = r.workspace_id and (sole is null or x.workspace_id = any (sole)) and x.key_id = r.key_id limit 1
+    ) as u
   loop
-    continue when move_feedback(part.kind, part.gone) < move_limit();
-    for gone in select * from jsonb_to_recordset(part.gone) as r (workspace_id uuid, id uuid, target uuid) loop
-      insert into pending_move (workspace_id, kind, old_id, new_id)
-      values (gone.workspace_id, part.kind::"char", gone.id, gone.target);
-      moving := moving || gone.workspace_id;
-    end loop;
+    moved := moved + move_records(move.workspace_id, move.kind, move.old_id, move.new_id, move_limit() - moved);
+    continue when moved < move_limit();
+    insert into pending_move (workspace_id, kind, old_id, new_id, saved_at)
+    values (move.workspace_id, move.kind, move.old_id, move.new_id, now_at);
+    moving := moving || move.workspace_id;
   end loop;
   return moving;
 end $$;
 
--- Moves one step of the remaining feedback of a workspace. Returns whether there was any to move.
+-- Moves a step of the records that are left in a workspace. Returns whether more may be left.
 create or replace function move_step(ws uuid) returns boolean
   language plpgsql
   set enable_seqscan = off
@@ -70,15 +103,16 @@ create or replace function move_step(ws uuid) returns boolean
 as $$
 declare
   move record;
-  gone jsonb;
+  moved integer := 0;
 begin
   if not lock_progress(ws) then return false; end if;
-  select p.kind::text as kind, p.old_id, p.new_id into move from pending_move as p
-  where p.workspace_id = ws order by p.kind, p.old_id limit 1;
-  if not found then return false; end if;
-  gone := jsonb_build_array(jsonb_build_object('workspace_id', ws, 'id', move.old_id, 'target', move.new_id));
-  if move_feedback(move.kind, gone) < move_limit() then
-    delete from pending_move as p where p.workspace_id = ws and p.kind = move.kind::"char" and p.old_id = move.old_id;
-  end if;
-  return true;
+  for move in
+    select p.kind, p.old_id, p.new_id from pending_move as p
+    where p.workspace_id = ws order by p.kind, p.old_id limit move_limit()
+  loop
+    moved := moved + move_records(ws, move.kind, move.old_id, move.new_id, move_limit() - moved);
+    if moved >= move_limit() then return true; end if;
+    delete from pending_move as p where p.workspace_id = ws and p.kind = move.kind and p.old_id = move.old_id;
+  end loop;
+  return exists (select from pending_move as p where p.workspace_id = ws);
 end $$;

@@ -4,8 +4,8 @@
 -- rows with their workspace_id. Rows of the change feed have a change_position of 0 or less,
 -- counted from the last change position of the workspace in this save.
 --
--- Returns the workspaces that it has saved, and whether their absorbed contacts or accounts may
--- have more feedback to move (move.sql). The other workspaces are deleted, or another writer has
+-- Returns the workspaces that it has saved, and whether they may have more records to move
+-- (move.sql). The other workspaces are deleted, or another writer has
 -- locked or moved them. Raises P0999 if contacts or accounts would have too many metadata keys. The
 -- detail of the error names them.
 --
@@ -43,10 +43,9 @@ begin
   end if;
   if changes ? 'source' then perform put_source(sole, changes -> 'source'); end if;
   if changes ?| array['conversation', 'conversation_touched'] then perform save_conversations(sole, changes); end if;
-  if changes ? 'resolved' then perform link_resolved(sole, changes -> 'resolved'); end if;
   if changes ? 'unresolved' then perform put_unresolved(sole, changes -> 'unresolved'); end if;
   if changes ? 'submission' then perform save_receipts(sole, changes -> 'submission'); end if;
-  if changes ?| array['contact_gone', 'account_gone'] then moving := move_first(changes); end if;
+  if changes ?| array['contact_gone', 'account_gone', 'resolved'] then moving := move_first(sole, changes); end if;
   return query select w.id, w.id = any (moving) from unnest(locked) as w (id);
 end $$;
 
@@ -202,44 +201,6 @@ declare
 begin
   foreach record in array records loop
     delete from unresolved as u where u.workspace_id = ws and u.record_id = record;
-  end loop;
-end $$;
-
--- Links waiting records to a contact or account that got their external id.
-create or replace function link_resolved(sole uuid[], resolved jsonb) returns void
-  language plpgsql as $$
-declare
-  waiting record;
-begin
-  for waiting in
-    select r.workspace_id, r.key_id, r.target, u.slot, u.records
-    from jsonb_to_recordset(resolved) as r (workspace_id uuid, key_id uuid, target uuid)
-    cross join lateral (
-      select x.slot, array_agg(x.record_id) as records from unresolved as x
-      where x.workspace_id = r.workspace_id and (sole is null or x.workspace_id = any (sole)) and x.key_id = r.key_id group by x.slot
-    ) as u
-  loop
-    perform link_records(waiting.workspace_id, waiting.slot, waiting.records, waiting.target);
-    delete from unresolved as u
-    where u.workspace_id = waiting.workspace_id and u.key_id = waiting.key_id and u.slot = waiting.slot;
-  end loop;
-end $$;
-
--- Links records to their contact (slots c and m) or account (a), record by record, since each gets
--- its own change position.
-create or replace function link_records(ws uuid, slot "char", records uuid[], target uuid) returns void
-  language plpgsql as $$
-declare
-  at bigint := reserve_positions(ws, cardinality(records));
-  record uuid;
-begin
-  foreach record in array records loop
-    at := at + 1;
-    case slot
-      when 'c' then update feedback set contact_id = target, change_position = at where workspace_id = ws and id = record;
-      when 'a' then update feedback set account_id = target, change_position = at where workspace_id = ws and id = record;
-      when 'm' then update message set contact_id = target, change_position = at where workspace_id = ws and id = record;
-    end case;
   end loop;
 end $$;
 

@@ -25,6 +25,10 @@ create table token (
   created_at timestamptz not null default now(),
   expires_at timestamptz,
   revoked_at timestamptz,
+  -- For the operator.
+  note text,
+  -- The last day, in UTC, on which an API has found the token valid for a request.
+  last_used_on date,
   check (workspace_id is not null or scopes = array['operator'])
 );
 

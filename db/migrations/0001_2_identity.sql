@@ -182,13 +182,17 @@ create table unresolved (
 );
 create index unresolved_record on unresolved (workspace_id, record_id) where record_id is not null;
 
--- Absorbed contacts (kind c) and accounts (kind a) whose feedback may still have to move to the
--- absorber. Until it has moved, nothing else of the workspace is applied.
+-- Records that a save has left to move (db/functions/move.sql). Until they have moved, nothing else
+-- of the workspace is applied.
 create table pending_move (
   workspace_id uuid not null,
+  -- c, a: feedback of an absorbed contact or account; r: records that wait for an external id.
   kind "char" not null,
+  -- The absorbed contact or account, or the key in `unresolved`.
   old_id uuid not null,
   new_id uuid not null,
+  -- The time of the save: `finished_at` in the receipts that it wrote.
+  saved_at timestamptz not null default now(),
   primary key (workspace_id, kind, old_id)
 );
 

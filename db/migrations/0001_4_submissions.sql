@@ -35,6 +35,9 @@ create table dead_submission (
   id uuid not null,
   reason text not null,
   died_at timestamptz not null default now(),
+  -- How often the submission died, and when maintenance replays it; null if only an operator does.
+  deaths integer not null default 1,
+  retry_at timestamptz,
   -- JSON text. A submission can be dead because of a text that a jsonb would refuse as well.
   submission text not null,
   -- All keys by which the submission names contacts (contract/identity/purge-keys.ts). By these
@@ -44,6 +47,8 @@ create table dead_submission (
   replayed_at timestamptz,
   primary key (workspace_id, id)
 );
+
+create index dead_submission_retry on dead_submission (workspace_id, retry_at) where retry_at is not null;
 
 -- Decided purges that are not finished.
 create table purge (

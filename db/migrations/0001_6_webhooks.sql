@@ -21,3 +21,22 @@ create table webhook (
   created_at timestamptz not null default now(),
   primary key (workspace_id, id)
 );
+
+-- Changes that a webhook has not confirmed, although its position has passed them. A record has one
+-- row at most: a later change replaces it. next_attempt_at is null when the workers have given up.
+create table undelivered_change (
+  workspace_id uuid not null,
+  webhook_id uuid not null,
+  kind text not null,
+  record_id uuid not null,
+  position bigint not null,
+  is_tombstone boolean not null,
+  is_large boolean not null,
+  attempts integer not null,
+  failing_since timestamptz not null,
+  next_attempt_at timestamptz,
+  fault text not null,
+  primary key (workspace_id, webhook_id, kind, record_id)
+);
+create index undelivered_change_due on undelivered_change (workspace_id, webhook_id, next_attempt_at)
+  where next_attempt_at is not null;

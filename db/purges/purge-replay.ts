@@ -1,8 +1,10 @@
 import * as v from 'valibot'
-import { idOfEpoch } from '../../contract/identity/keys.ts'
+import { type HashKey, idOfEpoch, type Realm } from '../../contract/identity/keys.ts'
+import { namedKeys } from '../../contract/identity/purge-keys.ts'
 import type { RemovalJob } from '../../contract/jobs.ts'
+import { numberAtAcceptance, type Submission } from '../../contract/submission.ts'
 import type { Sql } from '../connection/postgres.ts'
-import { removeRecords } from './removal.ts'
+import { removeRecords, withoutContacts } from './removal.ts'
 
 const purgedKey = v.object({
   workspaceId: v.pipe(v.string(), v.uuid()),
@@ -39,17 +41,78 @@ export const parsePurgedKey = (line: string): PurgedKey => v.parse(purgedKey, JS
 export const raisePurgedKeys = async (sql: Sql, keys: readonly PurgedKey[]): Promise<number> => {
   let contacts = 0
   for (const [workspaceId, own] of Map.groupBy(keys, (key) => key.workspaceId)) {
-    const rows = own.map(({ keyId, epoch, number }) => ({
-      keyId,
-      epoch,
-      number,
-      formerIds: Array.from({ length: epoch }, (_, former) => idOfEpoch(keyId, former)),
-    }))
     const raised = await sql<{ purgeId: string }[]>`
-      select purge_id as "purgeId" from raise_purged_keys(${workspaceId}::uuid, ${sql.json(rows)}::jsonb)`
+      select purge_id as "purgeId" from raise_purged_keys(${workspaceId}::uuid, ${sql.json(own.map(withFormerIds))}::jsonb)`
     for (const { purgeId } of raised) contacts += await removeAndEnd(sql, { workspaceId, purgeId })
   }
   return contacts
+}
+
+const withFormerIds = ({ keyId, epoch, number }: PurgedKey) => ({
+  keyId,
+  epoch,
+  number,
+  formerIds: Array.from({ length: epoch }, (_, former) => idOfEpoch(keyId, former)),
+})
+
+/**
+ * Removes the contacts of these keys from the dead submissions that were accepted before the purge
+ * of the keys.
+ */
+export const purgeDeadAgain = async (sql: Sql, hashKey: HashKey, keys: readonly PurgedKey[]): Promise<void> => {
+  for (const [workspaceId, own] of Map.groupBy(keys, (key) => key.workspaceId)) {
+    const ids = own.map(({ keyId }) => keyId)
+    const dead = await sql<{ id: string; submission: string }[]>`
+      select d.id, d.submission from dead_submission as d
+      where d.workspace_id = ${workspaceId} and d.keys && ${ids}::uuid[]`
+    for (const { id, submission } of dead) {
+      const realm = { hashKey, workspaceId }
+      const whole = JSON.parse(submission) as Submission
+      const left = await withoutPurged(sql, realm, whole)
+      if (left === whole) continue
+      const kept = left === undefined ? null : { submission: JSON.stringify(left), keys: namedKeys(realm, left) }
+      // No purge is under way, so the receipt gets no subject but its own id.
+      await sql`
+        select purge_dead(${workspaceId}::uuid, ${id}::uuid, ${id}::uuid, ${kept === null ? null : sql.json(kept)}::jsonb)`
+    }
+  }
+}
+
+/**
+ * A submission without the contacts that were purged after its acceptance; undefined if nothing is
+ * left. A purge stays: it can be repeated.
+ */
+export const withoutPurged = async (
+  sql: Sql,
+  realm: Realm,
+  submission: Submission,
+): Promise<Submission | undefined> => {
+  if (submission.operation === 'purge_contact') return submission
+  const gone = await sql<{ id: string }[]>`
+    select key_id as id from purged_key
+    where workspace_id = ${realm.workspaceId} and key_id = any (${namedKeys(realm, submission)}::uuid[])
+      and number > ${numberAtAcceptance(submission)}`
+  return gone.length === 0 ? submission : withoutContacts(realm, submission, new Set(gone.map(({ id }) => id)))
+}
+
+/**
+ * How many of these keys have a lower epoch in this database, and how many contacts from before
+ * their purge are left. 0 after `raisePurgedKeys`. A deleted workspace has neither.
+ */
+export const countUnpurged = async (sql: Sql, keys: readonly PurgedKey[]): Promise<number> => {
+  let left = 0
+  for (const [workspaceId, own] of Map.groupBy(keys, (key) => key.workspaceId)) {
+    const [row] = await sql<[{ left: number }]>`
+      select coalesce(sum(
+        cardinality(contacts_to_end(g.workspace_id, jsonb_build_array(k -> 'formerIds'), (k ->> 'number')::bigint))
+        + case when coalesce(p.epoch, 0) < (k ->> 'epoch')::int then 1 else 0 end), 0)::float8 as left
+      from workspace_progress as g
+      cross join jsonb_array_elements(${sql.json(own.map(withFormerIds))}::jsonb) as k
+      left join purged_key as p on p.workspace_id = g.workspace_id and p.key_id = (k ->> 'keyId')::uuid
+      where g.workspace_id = ${workspaceId}`
+    left += row.left
+  }
+  return left
 }
 
 /** Returns how many contacts the purge removed; 0 if a worker has ended it first. */

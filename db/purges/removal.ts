@@ -108,7 +108,11 @@ export const purgeDead = async (sql: Sql, realm: Realm, { purgeId, number, keys 
 }
 
 /** The rest of a submission. Undefined if nothing is left. */
-const withoutContacts = (realm: Realm, submission: Submission, gone: ReadonlySet<string>): Submission | undefined => {
+export const withoutContacts = (
+  realm: Realm,
+  submission: Submission,
+  gone: ReadonlySet<string>,
+): Submission | undefined => {
   switch (submission.operation) {
     case 'submit_conversation':
       return conversationWithout(realm, submission, gone)

@@ -32,11 +32,11 @@ type FeedRow = FeedBounds & (ChangeRow | { position: null })
 export const readChanges = async (
   sql: Sql,
   workspaceId: string,
-  { after, limit }: { after: FeedPlace; limit: number },
+  { after, limit, mostBytes = MOST_BYTES }: { after: FeedPlace; limit: number; mostBytes?: number },
 ): Promise<ChangesPage> => {
   const found = await sql<FeedRow[]>`
     select last::float8 as last, forgotten::float8 as forgotten, position::float8 as position, kind, id, gone, merged_into, record
-    from read_changes(${workspaceId}::uuid, ${after.position}::bigint, ${limit}::int, ${MOST_BYTES}::bigint)`
+    from read_changes(${workspaceId}::uuid, ${after.position}::bigint, ${limit}::int, ${mostBytes}::bigint)`
   const { last, forgotten } = found[0] ?? { last: 0, forgotten: 0 }
   const passSince = after.position === 0 ? last : after.passSince
   if (forgotten > Math.max(after.position, passSince ?? 0)) return 'expired'

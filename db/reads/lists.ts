@@ -105,12 +105,18 @@ export const currentFilters = async (
 
 /** The most records that one call looks at. Then it returns its matches and the place to go on. */
 const MOST_LOOKED = 20_000
+/** The same for a search, which reads the whole text of each record. */
+const MOST_SEARCHED = 5_000
 
 /**
  * A page of a list, bounded by `limit` and `MOST_BYTES`. It can have fewer records than `limit`, or
  * none, although the list goes on.
  */
-export const readList = async (sql: Sql, request: ListRequest, mostLooked = MOST_LOOKED): Promise<ListPage> => {
+export const readList = async (
+  sql: Sql,
+  request: ListRequest,
+  mostLooked = request.filters.q === undefined ? MOST_LOOKED : MOST_SEARCHED,
+): Promise<ListPage> => {
   const { workspaceId, kind, filters, after, isOldestFirst, limit } = request
   const [leading] = given(LEADING, filters)
   const isOwned = leading === LEADING.customerId || leading === LEADING.accountId

@@ -3,8 +3,17 @@ import type { HashKey } from '../../contract/identity/keys.ts'
 import type { Operation, Submission } from '../../contract/submission.ts'
 import type { Sql } from '../connection/postgres.ts'
 
-/** `expected`: the position of the workspace just before the submission. */
-type DeadSubmission = { submission: Submission; attempts: number; reason: string; expected: number }
+/**
+ * `mayPass`: the fault may pass, so maintenance replays the submission. `expected`: the position of
+ * the workspace just before the submission.
+ */
+type DeadSubmission = {
+  submission: Submission
+  attempts: number
+  reason: string
+  mayPass?: boolean
+  expected: number
+}
 
 /**
  * Sets aside a submission that workers have given up, and moves the position. Its receipt gives the
@@ -14,7 +23,7 @@ type DeadSubmission = { submission: Submission; attempts: number; reason: string
 export const setAside = async (
   sql: Sql,
   hashKey: HashKey,
-  { submission, attempts, reason, expected }: DeadSubmission,
+  { submission, attempts, reason, mayPass = false, expected }: DeadSubmission,
 ): Promise<boolean> => {
   const { workspaceId, submissionId, number, originalNumber, operation, idempotency } = submission
   const dead = {
@@ -24,6 +33,7 @@ export const setAside = async (
     operation,
     attempts,
     reason,
+    mayPass,
     keys: namedKeys({ hashKey, workspaceId }, submission),
     idempotencyKey: idempotency?.key ?? null,
     bodyHash: idempotency?.body ?? null,
@@ -120,6 +130,22 @@ export const markReplayed = async (
   const [marked] = await sql<[{ outcome: 'queued' | ReplayRefusal; submission: string | null }]>`
     select outcome, dead_text as submission from replay_dead(${workspaceId}::uuid, ${id}::uuid)`
   return { outcome: marked.outcome, submission: marked.submission === null ? null : parse(marked.submission) }
+}
+
+/**
+ * The dead submissions whose next replay by maintenance is due, at most `limit`. Their next replay
+ * moves on, so that one that is refused does not delay the others.
+ */
+export const takeDueRetries = async (sql: Sql, limit: number): Promise<{ workspaceId: string; id: string }[]> => {
+  const due = await sql<{ workspaceId: string; id: string }[]>`
+    select d.workspace_id as "workspaceId", d.id from dead_submission as d
+    where d.retry_at <= now() and not exists (select from deleted_workspace as w where w.id = d.workspace_id)
+    order by d.id limit ${limit}`
+  for (const { workspaceId, id } of due)
+    await sql`
+      update dead_submission set retry_at = now() + interval '1 minute'
+      where workspace_id = ${workspaceId} and id = ${id} and retry_at <= now()`
+  return due
 }
 
 type BegunReplay = { workspaceId: string; id: string; submission: Submission }

@@ -17,10 +17,13 @@ type StoredReceipt = Omit<Receipt, 'acceptedAt' | 'finishedAt' | 'counts' | 'ide
  */
 export const findReceipt = async (sql: Sql, workspaceId: string, id: string): Promise<Receipt | undefined> => {
   const [row] = await sql<StoredReceipt[]>`
-    select id, operation, state, attempts, accepted_at as "acceptedAt", finished_at as "finishedAt", error, counts,
-      identifiers,
+    select id, operation, ${stateOf(sql)} as state, attempts, accepted_at as "acceptedAt",
+      case when ${isMoving(sql)} then null else finished_at end as "finishedAt", error, counts, identifiers,
       case when s.change_position is not null then (
-        select json_build_object('total', count(*), 'confirmed', count(*) filter (where h.position >= s.change_position))
+        select json_build_object('total', count(*), 'confirmed', count(*) filter (
+          where h.position >= s.change_position and not exists (
+            select from undelivered_change as u
+            where u.workspace_id = ${workspaceId} and u.webhook_id = h.id and u.is_tombstone and u.position <= s.change_position)))
         from webhook as h where h.workspace_id = s.workspace_id
       ) end as consumers
     from submission as s where workspace_id = ${workspaceId} and id = ${id}`
@@ -36,6 +39,14 @@ export const findReceipt = async (sql: Sql, workspaceId: string, id: string): Pr
   }
 }
 
+/** Whether the save of an applied submission has left records to move (db/functions/move.sql). */
+const isMoving = (sql: Sql) => sql`
+  s.state in ('applied', 'superseded') and exists (
+    select from pending_move as m where m.workspace_id = s.workspace_id and m.saved_at <= s.finished_at)`
+
+/** A submission is applied when its records have moved: a later request must find them. */
+const stateOf = (sql: Sql) => sql`case when ${isMoving(sql)} then 'queued' else s.state end`
+
 /** The progress of a submission. `isUnmatched`: a purge that found nothing to remove. */
 export type SubmissionProgress = { id: string; state: SubmissionState; isUnmatched: boolean }
 
@@ -46,8 +57,9 @@ export const findProgress = async (
 ): Promise<SubmissionProgress[]> => {
   const found = await ofEachWorkspace(submissions, async (workspaceId, own) => {
     const rows = await sql<SubmissionProgress[]>`
-      select id, state, operation = 'purge_contact' and state = 'applied' and change_position is null as "isUnmatched"
-      from submission where workspace_id = ${workspaceId} and id = any (${own.map(({ id }) => id)}::uuid[])`
+      select id, ${stateOf(sql)} as state,
+        operation = 'purge_contact' and state = 'applied' and change_position is null as "isUnmatched"
+      from submission as s where workspace_id = ${workspaceId} and id = any (${own.map(({ id }) => id)}::uuid[])`
     const byId = new Map(rows.map((row) => [row.id, row]))
     return own.map(({ id }) => byId.get(id))
   })

@@ -17,6 +17,7 @@ export const OWNED_TABLES = [
   'source',
   'tombstone',
   'webhook',
+  'undelivered_change',
   'unresolved',
   'contact_external_id',
   'contact_email',

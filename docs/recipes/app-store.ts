@@ -51,7 +51,7 @@ const itemOf = ({ id, attributes }: Review): BatchItem => {
       title: textOf(attributes['title']),
       rating: numberOf(attributes['rating']),
       source: SOURCE,
-      sourceId: id,
+      sourceId: idOf(id),
       contact: nickname === undefined ? undefined : { name: nickname },
       createdAt: timeOf(attributes['createdDate']),
       sourceData: { app: APP_ID, territory: attributes['territory'] },

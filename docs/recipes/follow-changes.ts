@@ -21,9 +21,9 @@ const rowOf = (cells: readonly Feedback[keyof Feedback][]): string =>
   `${cells.map((cell) => `"${textOf(cell).replaceAll('"', '""')}"`).join()}\n`
 const textOf = (cell: Feedback[keyof Feedback]): string =>
   typeof cell === 'object' ? JSON.stringify(cell) : String(cell ?? '')
-/** Replaces a file atomically. */
+/** Replaces a file atomically. Only its owner may read texts of customers. */
 const replace = (path: string, text: string): void => {
-  writeFileSync(`${path}.new`, text)
+  writeFileSync(`${path}.new`, text, { mode: 0o600 })
   renameSync(`${path}.new`, path)
 }
 const read = (path: string): string => (existsSync(path) ? readFileSync(path, 'utf8') : '')

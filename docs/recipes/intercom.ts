@@ -40,7 +40,7 @@ receive<Notification>({
     const updatedAt = timeOf(item['updated_at']) ?? timeOf(notifiedAt) ?? createdAt
     // A delivery may have only the first message and one reply. The other stored messages stay.
     const messages = [{ ...source, created_at: createdAt }, ...parts, remarkOf(rated)].filter(
-      ({ body }) => textOf(body) !== undefined,
+      ({ body, attachments }) => textOf(body) !== undefined || objectsOf(attachments).length > 0,
     )
     const authors = messages.map(({ author }) => objectOf(author))
     await client.submitConversation(
@@ -93,8 +93,10 @@ const contactsOf = (authors: readonly Values[], updatedAt: string): ContactRecor
   return [...contacts].map(([id, properties]) => ({ id, source: SOURCE, properties }))
 }
 
-const messageOf = ({ id, body, author, created_at }: Values, begunAt: string): Message => {
-  const content = textOf(body) ?? ''
+const messageOf = ({ id, body, author, attachments, created_at }: Values, begunAt: string): Message => {
+  const files = objectsOf(attachments).map(({ name, url, content_type }) => ({ name, url, content_type }))
+  // A message with files alone has their names as its text.
+  const content = textOf(body) ?? files.flatMap(({ name, url }) => textOf(name) ?? textOf(url) ?? []).join('\n')
   const createdAt = timeOf(created_at) ?? begunAt
   return {
     // A message without an id gets one from its time and text.
@@ -103,5 +105,6 @@ const messageOf = ({ id, body, author, created_at }: Values, begunAt: string): M
     contactId: idOf(objectOf(author)['id']),
     content,
     createdAt,
+    ...(files.length > 0 && { properties: { attachments: files } }),
   }
 }

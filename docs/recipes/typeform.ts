@@ -31,8 +31,12 @@ receive<Payload>({
     if (type !== 'form_response') return
     const response = subjectOf(form_response)
     const answers = objectsOf(response['answers']).map((answer) => ({ answer, field: objectOf(answer['field']) }))
-    const texts = answers.filter(({ answer }) => textOf(answer['text']) !== undefined)
-    const long = texts.filter(({ field }) => field['type'] === 'long_text')
+    const texts = answers.flatMap(({ answer, field }) => {
+      const other = otherOf(answer)
+      const words = textOf(answer['text']) ?? other
+      return words === undefined ? [] : [{ words, isLong: field['type'] === 'long_text' || other !== undefined }]
+    })
+    const long = texts.filter(({ isLong }) => isLong)
     const [rating] = answers.flatMap(({ answer, field }) =>
       SCALES.includes(String(field['type'])) ? (numberOf(answer['number']) ?? []) : [],
     )
@@ -40,10 +44,10 @@ receive<Payload>({
     const user = signedUser(objectOf(response['hidden']))
     await client.createFeedback(
       {
-        description: (long.length > 0 ? long : texts).map(({ answer }) => answer['text']).join('\n\n'),
+        description: (long.length > 0 ? long : texts).map(({ words }) => words).join('\n\n'),
         title: textOf(objectOf(response['definition'])['title']),
         source: SOURCE,
-        sourceId: textOf(response['token']) ?? idOf(event),
+        sourceId: idOf(response['token']) ?? idOf(event),
         rating,
         contactId: user,
         isExternalContactId: true,
@@ -64,6 +68,10 @@ receive<Payload>({
     )
   },
 })
+
+/** The words that a person wrote at "Other", in place of a choice or beside choices. */
+const otherOf = ({ choice, choices }: Readonly<Record<string, unknown>>): string | undefined =>
+  textOf(objectOf(choice)['other']) ?? textOf(objectOf(choices)['other'])
 
 const signedUser = (hidden: Readonly<Record<string, unknown>>): string | undefined => {
   const id = idOf(hidden[USER.id])

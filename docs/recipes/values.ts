@@ -1,14 +1,10 @@
+import { isPlaceholder } from 'feedback-insights-client/placeholders'
+
 // Turns values of vendors into values that the service takes. A missing or useless value becomes
 // undefined, so that a text without an author or rating is still stored.
 
-/** Texts that stand for a missing value. As an id, such a text would unite strangers. */
-const PLACEHOLDERS = new Set([
-  ...'null undefined none nil nan n/a na - -- ? unknown anonymous guest not_authenticated 0 true false'.split(' '),
-  '[object object]',
-])
 /** The service's limit of an id, an email or the name of an account. */
 const MOST_CHARACTERS = 512
-const FORMAT_CHARACTERS = /\p{Cf}/gu
 const DECIMAL = /^[+-]?\d{1,15}(?:\.\d+)?$/
 /** The service's limit of a rating. */
 const MOST = 1e15
@@ -29,11 +25,13 @@ export const textOf = (value: unknown): string | undefined => {
   return typeof value === 'string' && value.trim() !== '' ? value : undefined
 }
 
-/** An id, an email or a name of one person, company or record. */
+/**
+ * An id, an email or a name of one person, company or record. A placeholder, such as `N/A` or an
+ * unfilled `{{ticket.requester.email}}`, would unite strangers.
+ */
 export const idOf = (value: unknown): string | undefined => {
   const id = textOf(value)?.trim() ?? ''
-  const plain = id.replaceAll(FORMAT_CHARACTERS, '').trim().toLowerCase()
-  return plain === '' || PLACEHOLDERS.has(plain) || id.length > MOST_CHARACTERS ? undefined : id
+  return isPlaceholder(id) || id.length > MOST_CHARACTERS ? undefined : id
 }
 
 /** The Idempotency-Key of a delivery: the vendor's id, if it has the form of a key. */
@@ -81,7 +79,7 @@ export const hostOf = (website: unknown): string | undefined => {
     .replace(/\.+$/, '')
     .replaceAll(/[A-Z]+/g, (letters) => letters.toLowerCase())
     .replace(/^www\.(?=.*\.)/, '')
-  return /^[^\s.]+(?:\.[^\s.]+)+$/.test(host) ? host : undefined
+  return /^[^\s.]+(?:\.[^\s.]+)+$/.test(host) ? idOf(host) : undefined
 }
 
 /** The value if it is an object, else an empty object. */

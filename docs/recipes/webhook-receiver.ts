@@ -46,7 +46,7 @@ const keep = (change: Change): void => {
   const file = join(RECORDS, `${change.kind}-${change.id}.json`.replaceAll(/[^\w.-]/g, '_'))
   const known = existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Change).position : 0
   if (change.position <= known) return
-  writeFileSync(`${file}.new`, JSON.stringify(change), { flush: true })
+  writeFileSync(`${file}.new`, JSON.stringify(change), { flush: true, mode: 0o600 })
   renameSync(`${file}.new`, file)
 }
 

@@ -23,6 +23,8 @@ const processReport = v.object({
   upSeconds: count,
   /** The queues that a worker serves. */
   queues: v.array(v.string()),
+  /** WEBHOOK_ALLOWED_HOSTS of a worker. */
+  allowedHosts: v.array(v.string()),
   accepted: count,
   refused: count,
   /** Failed attempts at jobs, with or without a retry. */
@@ -134,6 +136,7 @@ export const NO_FIGURES = {
   tagged: 0,
   stored: [],
   queues: [],
+  allowedHosts: [],
   applying: { total: 0, byWorkspace: {} },
   bodies: { bytes: 0, mostBytes: 0, refused: 0 },
   loopDelaySeconds: 0,

@@ -11,6 +11,8 @@ export type RedisCondition = {
   appendOnly: boolean | undefined
   usedBytes: number
   maxBytes: number
+  /** Whether the last write to the append-only file failed. Redis then refuses all writes. */
+  cannotWrite: boolean
 }
 
 /** For a cluster: the memory of the fullest node, and the worst of the other values. */
@@ -22,6 +24,7 @@ export const readRedisCondition = async (redis: RedisClient): Promise<RedisCondi
   return {
     ...fullest,
     policy: (unfit ?? each.find(({ policy }) => policy === undefined) ?? fullest).policy,
+    cannotWrite: each.some((server) => server.cannotWrite),
     appendOnly: files.includes(false) ? false : files.includes(undefined) ? undefined : true,
   }
 }
@@ -41,6 +44,7 @@ export const readServerCondition = async (server: RedisServer): Promise<RedisCon
     appendOnly: appendOnly === '' ? undefined : appendOnly === '1',
     usedBytes: Number(field('used_memory')),
     maxBytes: Number(field('maxmemory')),
+    cannotWrite: !['ok', ''].includes(field('aof_last_write_status')),
   }
 }
 

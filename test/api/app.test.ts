@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { describe, it } from 'node:test'
-import { appWithoutStores } from '../support/app-without-stores.ts'
+import { appWithoutStores, emptyReads } from '../support/app-without-stores.ts'
 
 describe('the routes', () => {
   it('are found under any host name, even a short one', async () => {
@@ -20,6 +20,30 @@ describe('the routes', () => {
       const response = await appWithoutStores().handle(request)
       assert.equal(response.status, 400, host)
       assert.equal((await response.json()).error[0].path, 'Host')
+    }
+  })
+})
+
+describe('HEAD', () => {
+  it('has the status and headers of GET, also for a single record, and no body', async () => {
+    const id = '21e220a7-39de-8ea2-adec-1b9ebe43cbbd'
+    const reads = { ...emptyReads, readRecord: async () => '{"id":"x"}' }
+    for (const path of [
+      `/api/v1/feedbacks/${id}`,
+      '/api/v1/feedbacks',
+      '/healthz',
+      '/docs',
+      '/openapi.json',
+      '/nothing',
+    ]) {
+      const ask = (method: string) =>
+        appWithoutStores({ reads }).handle(
+          new Request(`http://x${path}`, { method, headers: { Authorization: 'Bearer read', 'X-Request-Id': 'x' } }),
+        )
+      const [got, headed] = [await ask('GET'), await ask('HEAD')]
+      assert.equal(headed.status, got.status, path)
+      assert.deepEqual([...headed.headers], [...got.headers], path)
+      assert.equal(await headed.text(), '')
     }
   })
 })

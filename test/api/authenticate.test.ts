@@ -97,6 +97,22 @@ describe('a look-up of tokens', () => {
     assert.deepEqual(await authenticate(known!.token), { refused: 'unavailable', why: 'postgres' })
   })
 
+  it('keeps a known token while 25,000 invented tokens are looked up, also when Postgres is away afterwards', async () => {
+    const [known] = await makeTokens(1)
+    const clock = { ms: 0 }
+    let isAway = false
+    const authenticate = createAuthenticate(
+      async (hashes) => (isAway ? assert.fail('away') : findTokenHolders(schema.sql, hashes)),
+      { now: Date.now, steadily: () => clock.ms },
+    )
+    assert.ok('scopes' in (await authenticate(known!.token)))
+    const invented = Array.from({ length: 25_000 }, () => authenticate(makeToken()))
+    for (const answer of await Promise.all(invented)) assert.deepEqual(answer, { refused: 'unauthenticated' })
+    isAway = true
+    clock.ms = TOKEN_REMEMBERED_MS
+    assert.ok('scopes' in (await authenticate(known!.token)))
+  })
+
   it('refuses a token that expires while it is remembered', async () => {
     const token = makeToken()
     const clock = { now: Date.now() }

@@ -34,7 +34,7 @@ const NOT_JSON: Expected = [
 ]
 const tooLarge = (bytes: number): Expected => [
   413,
-  `The body is too large: at most ${bytes} bytes, counted after decompression.`,
+  `The body is too large: at most ${bytes} bytes, counted after decompression. The operators set the limit: MAX_BODY_BYTES, or MAX_CONVERSATION_BYTES for conversations. The limit of a batch is fixed.`,
 ]
 const invalid = (message: string, path = ''): Expected => [400, [{ message, path }]]
 const unavailable = (error: string): Expected => [503, error, { 'Retry-After': '5' }]
@@ -132,7 +132,7 @@ const replyError = (message: string): Error => new (ReplyError as new (message: 
 const FULL_REDIS = replyError("OOM command not allowed when used memory > 'maxmemory'.")
 const LIMITED: Expected = [
   429,
-  'Rate limit exceeded: submissions are limited to 10 per minute. Retry later, in 2 s.',
+  'Rate limit exceeded: submissions are limited to 10 per minute. Retry later, in 2 s. The operators set the limit: CONVERSATIONS_PER_MINUTE, or SUBMISSIONS_PER_MINUTE for other operations.',
   { 'Retry-After': '2' },
 ]
 const QUEUE_SILENT = unavailable(
@@ -170,22 +170,26 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
   ],
   'too many submissions of the workspace wait': [
     admit('full'),
-    unavailable('Too many submissions of this workspace wait to be processed. Nothing was accepted; retry later.'),
+    unavailable(
+      'Too many submissions of this workspace wait to be processed (maxmemory of Redis). Nothing was accepted; retry later.',
+    ),
   ],
   'too many submissions of all workspaces wait': [
     {
       intake: { ...admit('full').intake, pressure: { current: () => 'backlog', bytesLeft: () => 0, added: () => {} } },
     },
-    unavailable('Too many submissions wait to be processed. Nothing was accepted; retry later.'),
+    unavailable('Too many submissions wait to be processed (MAX_BACKLOG). Nothing was accepted; retry later.'),
   ],
   'too few replicas have the submission': [
     admit('unreplicated'),
-    unavailable('Too few replicas have the submission yet. Nothing was confirmed; retry later with the same ids.'),
+    unavailable(
+      'Too few replicas have the submission yet (REDIS_REPLICAS_ACK). Nothing was confirmed; retry later with the same ids.',
+    ),
   ],
   'Redis does not answer': [{ intake: { admit: () => fails(new Error('timed out')) } }, QUEUE_SILENT],
   'Redis is full': [
     { intake: { admit: () => fails(FULL_REDIS) } },
-    unavailable('The queue is nearly full. Nothing was accepted; retry later.'),
+    unavailable('The queue is nearly full (maxmemory of Redis). Nothing was accepted; retry later.'),
   ],
   'Redis refuses writes': [
     { intake: { admit: () => fails(replyError('READONLY')) } },
@@ -203,7 +207,7 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
       },
     },
     unavailable(
-      'This server is reading as many request bodies as it can hold. Nothing was accepted; retry later, with smaller bodies if possible.',
+      'This server is reading as many request bodies as it can hold (MAX_BYTES_IN_HAND). Nothing was accepted; retry later, with smaller bodies if possible.',
     ),
   ],
   'Postgres is away, so that the token cannot be looked up': [

@@ -4,7 +4,7 @@ import type * as v from 'valibot'
 import { accountRecord, contactRecord } from '../../contract/contact-record.ts'
 import { conversationRecord } from '../../contract/conversation-record.ts'
 import { feedbackRecord } from '../../contract/feedback-record.ts'
-import { PLACEHOLDERS } from '../../contract/identity/keys.ts'
+import { PLACEHOLDER_WORDS } from '../../contract/identity/placeholders.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import { checkBody } from '../../contract/check-body.ts'
 import { purgeRequest } from '../../contract/purge-request.ts'
@@ -15,7 +15,7 @@ const conversation = { id: '0', source: 's', createdAt, contacts: [], messages: 
 const message = { id: '0', contactId: 'undefined', incoming: true, content: 'x', createdAt }
 /** Placeholders at places for ids in a feedback. */
 const ids = { contactId: 'nan', contact: { id: 'null' }, accountId: 'nil', account: { id: '-' }, projectId: 'null' }
-const feedback = { description: 'x', sourceId: '0', ...ids }
+const feedback = { description: 'x', sourceId: 'T-1', ...ids }
 const external = { isExternalContactId: true, isExternalAccountId: true }
 
 const PATHS: readonly (readonly [schema: v.GenericSchema, body: JsonObject, paths: readonly string[]])[] = [
@@ -28,6 +28,9 @@ const PATHS: readonly (readonly [schema: v.GenericSchema, body: JsonObject, path
   [feedbackRecord, { ...feedback, isExternalContactId: true }, ['contactId', 'contact.id']],
   [feedbackRecord, { ...feedback, isExternalAccountId: true }, ['accountId', 'account.id']],
   [feedbackRecord, feedback, []],
+  [feedbackRecord, { description: 'x', sourceId: '\\N' }, ['sourceId']],
+  [feedbackRecord, { description: 'x', sourceId: ' ' }, ['sourceId']],
+  [feedbackRecord, { description: 'x', sourceId: '<4711@mail.example.org>' }, []],
   // A placeholder is reported together with all other problems, and an empty id only once.
   [feedbackRecord, { ...external, contactId: 'nil', rating: 'x' }, ['description', 'rating', 'contactId']],
   [feedbackRecord, { ...external, description: 'x', contactId: '' }, ['contactId']],
@@ -35,6 +38,7 @@ const PATHS: readonly (readonly [schema: v.GenericSchema, body: JsonObject, path
   // An email or a name may be a placeholder.
   [feedbackRecord, { description: 'x', contact: { email: 'N/A', name: 'none' } }, []],
   [contactRecord, { id: 'x', properties: { $email: 'null' } }, []],
+  [contactRecord, { id: 'x', properties: { $email: 'no address' } }, []],
 ]
 
 const pathsOf = (schema: v.GenericSchema, body: JsonObject): string[] => {
@@ -52,7 +56,17 @@ describe('a body with placeholders, or with an empty id,', () => {
 
 describe('a placeholder', () => {
   it('is refused as an external id in any form, with a message that says why', () => {
-    for (const id of [...PLACEHOLDERS, 'NULL', ' undefined ', 'n/a\u200b', ' ']) {
+    for (const id of [
+      ...PLACEHOLDER_WORDS,
+      'NULL',
+      ' undefined ',
+      'n/a\u200b',
+      ' ',
+      '\\N',
+      '#N/A',
+      '{{user.id}}',
+      '-',
+    ]) {
       const result = checkBody(contactRecord, { id })
       assert.deepEqual('problems' in result && result.problems, [
         { path: 'id', message: 'id must be an id, not blank and not a placeholder such as null or undefined' },
@@ -61,9 +75,22 @@ describe('a placeholder', () => {
   })
 
   it('is ignored as the email of a purge, which then needs an id', () => {
-    for (const email of ['', ' ', ' \t', 'N/A', 'Kate <undefined>', '\u200b', null]) {
+    for (const email of ['', ' ', ' \t', 'N/A', 'Kate <undefined>', '\u200b', '\\N', '(null)', null]) {
       assert.deepEqual(pathsOf(purgeRequest, { email, id: null }), [''])
       assert.deepEqual(pathsOf(purgeRequest, { id: 'x', email }), [])
     }
+  })
+})
+
+describe('the email of a purge', () => {
+  it('is refused if it is no address, with or without an id', () => {
+    for (const email of ['keine', 'user-7', 'null@null', 'a@b@x.example', '{{user}}@x.example'])
+      for (const id of ['x', null]) {
+        const result = checkBody(purgeRequest, { id, email })
+        assert.deepEqual('problems' in result && result.problems, [
+          { path: 'email', message: 'email must be an email address, such as kate@acme.example' },
+        ])
+      }
+    assert.deepEqual(pathsOf(purgeRequest, { email: 'Kate <kate@x.example>' }), [])
   })
 })

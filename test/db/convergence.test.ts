@@ -20,6 +20,8 @@ describe('applying the logs of workspaces', () => {
     await makeWorkspaces(schema.sql, WORKSPACES)
     // The smallest step, so that moves of records take several steps.
     await schema.sql`create or replace function move_limit() returns integer language sql immutable as 'select 1'`
+    // So that many submissions have more metadata than one load.
+    await schema.sql`create or replace function metadata_limit() returns integer language sql immutable as 'select 1'`
   })
   after(() => schema.drop())
 

@@ -135,3 +135,40 @@ describe('a count by week', () => {
     assert.deepEqual(none, { feedback: 0, rated: 0, averageRating: null, groups: 0, top: [] })
   })
 })
+
+describe('the form in which a search compares texts', () => {
+  it('is that of NFKC without format characters for any text', async () => {
+    const blocks = [
+      [0x20, 0x24f],
+      [0x300, 0x3ff],
+      [0x400, 0x6ff],
+      [0x1100, 0x11ff],
+      [0x2000, 0x2bff],
+      [0x3000, 0x30ff],
+    ]
+    const places = [
+      ...blocks,
+      [0xac00, 0xad00],
+      [0xf900, 0xffef],
+      [0x1d400, 0x1d7ff],
+      [0x1f100, 0x1f6ff],
+      [0xe0000, 0xe007f],
+    ]
+    const letters = fc
+      .oneof(...places.map(([min, max]) => fc.integer({ min: min!, max: max! })))
+      .map((at) => String.fromCodePoint(at))
+    const texts = fc.array(fc.array(letters, { maxLength: 6 }), { minLength: 300, maxLength: 300 })
+    await fc.assert(
+      fc.asyncProperty(texts, async (given) => {
+        const written = given.map((text) => text.join('').replaceAll(/\p{Cs}/gu, ''))
+        const normalized = written.map((text) => text.replaceAll(/\p{Cf}/gu, '').normalize('NFKC'))
+        const rows = await sql<{ form: string; expected: string }[]>`
+          select search_form(w.text) as form, replace(lower(n.text), 'ς', 'σ') as expected
+          from unnest(${written}::text[]) with ordinality as w (text, place)
+          join unnest(${normalized}::text[]) with ordinality as n (text, place) using (place)`
+        for (const { form, expected } of rows) assert.equal(form, expected)
+      }),
+      seeded({ numRuns: 20 }),
+    )
+  })
+})

@@ -36,7 +36,7 @@ describe('agents that read', () => {
     const own = { description: 'x', source: 'Days' }
     for (const createdAt of ['2026-01-30T00:00:00Z', '2026-01-31T23:59:59.999999Z', '2026-02-01T00:00:00Z'])
       await service.submit('/feedbacks', { ...own, createdAt })
-    const counted = async (span: object): Promise<number> =>
+    const counted = async (span: object): Promise<unknown> =>
       (await agent.call('count_feedback', { by: 'source', source: 'Days', ...span })).feedback
     assert.equal(await counted({ createdTo: '2026-01-31' }), 2)
     assert.equal(await counted({ createdFrom: '2026-01-31', createdTo: '2026-01-31' }), 1)

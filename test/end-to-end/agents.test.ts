@@ -95,7 +95,7 @@ describe('agents that ask about the demo', () => {
   })
 
   it('get a refusal that names the fault for an unknown tool, argument or record, or a malformed argument', async () => {
-    await assert.rejects(agent.client.callTool({ name: 'delete_feedback', arguments: {} }), /not found/)
+    await assert.rejects(agent.client.callTool({ name: 'delete_feedback', arguments: {} }), /no such tool/)
     await assert.rejects(agent.client.callTool({ name: '__proto__', arguments: {} }))
     const refused: [tool: string, args: Record<string, unknown>, problem: RegExp][] = [
       ['count_feedback', { by: 'email' }, /by must be one of tag, week/],

@@ -87,11 +87,7 @@ export const FIGURES: readonly Question[] = [
     `select tag, count(*)::int ${TAGS} where ${TOP_TAG} = any (tags) ${BY_SIZE} limit 4`,
   ],
 
-  [
-    'How much comes each week?',
-    groups({ by: 'week' }, 'key', 'feedback'),
-    weekly('count(id)::int'),
-  ],
+  ['How much comes each week?', groups({ by: 'week' }, 'key', 'feedback'), weekly('count(id)::int')],
   [
     'How does the rating develop?',
     groups({ by: 'week', limit: 12 }, 'key', 'rated', 'averageRating'),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { existsSync, writeFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
@@ -12,6 +12,10 @@ import { testServers } from '../support/servers.ts'
 import { freshSchema } from '../support/schema.ts'
 import { idleService, type SharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
+
+/** Only root can mount, and not in every container. */
+const CANNOT_MOUNT =
+  process.getuid?.() === 0 && process.platform === 'linux' ? false : 'only root can mount a small disk'
 
 type Environment = Readonly<Record<string, string>>
 
@@ -178,6 +182,25 @@ describe('a command that cannot do its work says why in one line, and ends with 
       await assertFails(command, /^The database has no HASH_KEY yet\. Start /, { DATABASE_SCHEMA: schema.name })
     } finally {
       await schema.drop()
+    }
+  })
+
+  it('npm start whose disk is too small for the database', { skip: CANNOT_MOUNT }, async () => {
+    const disk = join(folder, 'small disk')
+    mkdirSync(disk)
+    assert.equal(spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=8m,mode=0711', 'tmpfs', disk]).status, 0)
+    try {
+      const environment = { DATA_DIR: disk, DATABASE_URL: '', REDIS_URL: testServers().redisUrl }
+      const { code, stderr } = await runCommand({ environment: { ...service.environment, ...environment } }, START)
+      const lines = stderr.trimEnd().split('\n')
+      assert.deepEqual(lines.slice(0, -1), ['Making the PostgreSQL database …'])
+      assert.match(
+        lines.at(-1)!,
+        /^The disk of DATA_DIR is full\. Free some space, or set DATA_DIR to a directory on another/,
+      )
+      assert.equal(code, 1)
+    } finally {
+      spawnSync('umount', [disk])
     }
   })
 

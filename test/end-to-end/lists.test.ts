@@ -165,7 +165,7 @@ describe('lists over HTTP', () => {
     ]
     for (const [q, expected] of found) {
       const answer = await get(`/feedbacks?${new URLSearchParams({ q })}`, own.readToken)
-      const sourceIds = rowsOf(answer.body.feedbacks).map((each) => each['sourceId'])
+      const sourceIds = rowsOf(answer.body.feedbacks).map((each) => each['sourceId']!)
       assert.equal(sourceIds.toSorted().join(''), expected, JSON.stringify(q))
     }
   })
@@ -214,7 +214,8 @@ describe('lists over HTTP', () => {
     const [{ contact, account }] = await service.all<[{ contact: string; account: string }]>`
       select contact_id as contact, account_id as account from feedback where workspace_id = ${own.workspaceId} limit 1`
     const merges = {
-      [`customerId=${contact}`]: () => own.post('/contacts/identify', { id: 'absorber', properties: { $email: email } }),
+      [`customerId=${contact}`]: () =>
+        own.post('/contacts/identify', { id: 'absorber', properties: { $email: email } }),
       [`accountId=${account}`]: () =>
         own.post('/accounts/identify', { id: 'absorber', properties: { $name: name, $domain: 'many.example' } }),
     }

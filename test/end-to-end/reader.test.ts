@@ -63,10 +63,9 @@ describe('the role of readers', () => {
     const { code, stdout, stderr } = await runCommand(service, READER, 'create', role)
     assert.equal(code, 0, stderr)
     assert.match(stderr, /large objects.*docs\/queries\.md says how a superuser prevents that/)
-    const url = new URL(service.environment['DATABASE_URL']!)
-    url.username = role
-    url.password = stdout.trim()
-    readerUrl = url.href
+    readerUrl = stdout.trim()
+    assert.equal(new URL(readerUrl).host, new URL(service.environment['DATABASE_URL']!).host)
+    assert.equal(new URL(readerUrl).username, role)
     reader = postgres(readerUrl, { max: 1, onnotice: () => {} })
   })
   after(async () => {

@@ -155,8 +155,8 @@ describe('reading over HTTP', () => {
   })
 
   it('a number is one in every form in which a program writes it', async () => {
-    const { id } = (await service.submit('/feedbacks', { description: 'Rated', rating: 0.1 + 0.2, source: 'Sums' })).body
-      .feedback
+    const { id } = (await service.submit('/feedbacks', { description: 'Rated', rating: 0.1 + 0.2, source: 'Sums' }))
+      .body.feedback
     for (const [filter, isFound] of [
       ['ratingMin=0.30000000000000004', true],
       ['ratingMax=0.30000000000000004', true],
@@ -194,7 +194,8 @@ describe('reading over HTTP', () => {
     const [name, domain] = ['Chained', 'chained.example']
     const accountOf = async (account: object): Promise<string> => {
       const { id } = (await service.submit('/feedbacks', { description: 'Ours', account })).body.feedback
-      return (await read(`/feedbacks/${id}`)).feedback.accountId
+      const { feedback } = await read(`/feedbacks/${id}`)
+      return String(feedback.accountId)
     }
     const tombstoneOf = async (id: string): Promise<string | undefined> => {
       const { changes } = await read('/changes?limit=500')

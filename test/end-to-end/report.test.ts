@@ -75,7 +75,9 @@ describe('npm run report', () => {
     await service.submit('/feedbacks', { ...own, createdAt: '2026-02-01T00:00:00Z' })
     const page = await report('--since', '2026-01-28', '--until', day)
     assert.match(page, /2026-01-28 to 2026-01-31 \(UTC\)/)
-    const days = [...page.matchAll(/<title>day of (\S+): (\d+) feedback/g)].map(([, at, feedback]) => `${at} ${feedback}`)
+    const days = [...page.matchAll(/<title>day of (\S+): (\d+) feedback/g)].map(
+      ([, at, feedback]) => `${at} ${feedback}`,
+    )
     const expected = ['2026-01-28 0', '2026-01-29 0', '2026-01-30 0', '2026-01-31 1']
     assert.deepEqual([...new Set(days)], expected)
     assert.ok((await report('--since', day, '--until', day)).includes('january'))

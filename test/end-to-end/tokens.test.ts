@@ -28,7 +28,13 @@ describe('the commands for workspaces and tokens', () => {
 
   it('create a token that submits into its workspace, and store only its hash', async () => {
     await succeed(workspaces('create', 'submitting'))
-    const { id, token } = await makeToken('--workspace', 'submitting', '--scope', 'submit')
+    const note = ['--note', 'the shop']
+    const { id, token } = await makeToken('--workspace', 'submitting', '--scope', 'submit', ...note)
+    const line = async (): Promise<string | undefined> => {
+      const { stdout } = await succeed(tokens('list'))
+      return stdout.split('\n').find((each) => each.startsWith(id))
+    }
+    assert.equal(await line(), `${id}  submitting  submit  no expiry  not used yet  the shop`)
     assert.match(token, /^fbi_\S{30,}$/)
     const { status, body } = await give(token)
     assert.equal(status, 201)
@@ -38,9 +44,11 @@ describe('the commands for workspaces and tokens', () => {
       return stored?.name
     })
     assert.equal(workspace, 'submitting')
-    const { stdout } = await succeed(tokens('list'))
-    assert.match(stdout, new RegExp(`^${id}  submitting  submit  no expiry$`, 'm'))
-    assert.ok(!stdout.includes(token))
+    await until('the day of its last use is listed', async () => {
+      const listed = await line()
+      assert.ok(!listed?.includes(token))
+      return /  used \d{4}-\d\d-\d\d  the shop$/.test(listed ?? '')
+    })
     const [row] = await service.all`
       select count(*)::int as kept from token as t where strpos(to_jsonb(t)::text, ${token}) > 0`
     assert.equal(row?.['kept'], 0)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { Webhook as Verifier } from 'standardwebhooks'
@@ -90,6 +91,29 @@ describe('webhooks', () => {
     stop()
   })
 
+  it('pass a record that the receiver refuses, and show it until it is delivered', async () => {
+    let status = 413
+    const { received, url, stop } = await createReceiver((message) => ({
+      status: JSON.stringify(message).includes('too large') ? status : 204,
+    }))
+    const { id } = await create(url)
+    const large = await say('too large')
+    const other = await say('other')
+    await until('the other record is delivered', async () => received.some(({ message }) => message.data.id === other))
+    await until('the list shows the record', async () =>
+      (await command('list')).includes(`  undelivered: feedback ${large}  status 413 since`),
+    )
+    assert.match(await statusOf(id), / {2}1 undelivered {2}/)
+    const { stdout } = await runCommand(service, 'cli/doctor/doctor-command.ts')
+    assert.match(stdout, /^warning +Webhooks have not confirmed \d+ changes?/m)
+    status = 204
+    await command('resume', id)
+    await until('the record is delivered', async () => received.some(({ message }) => message.data.id === large))
+    await until('the list is clear', async () => !(await statusOf(id)).includes('undelivered'))
+    await command('delete', id)
+    stop()
+  })
+
   it('confirm a purge, whose receipt counts the confirmations', async () => {
     let status = 503
     const { received, url, stop } = await createReceiver(() => ({ status, headers: { 'Retry-After': '1' } }))
@@ -117,13 +141,26 @@ describe('webhooks', () => {
     const { received, stop, url } = await createReceiver(() => ({ status: 200 }))
     const redirecting = await createReceiver(() => ({ status: 307, headers: { Location: url } }))
     const port = new URL(url).port
-    for (const refused of [`http://localhost:${port}/`, `http://[::1]:${port}/`]) {
-      const { id } = await create(refused)
-      const { code, stderr } = await runCommand(service, PROGRAM, 'test', id)
+    for (const [host, setting] of [
+      ['localhost', 'localhost'],
+      ['[::1]', '::1'],
+      ['10.1.2.3', '10.1.2.3'],
+    ] as const) {
+      const words = ['--workspace', service.workspace, '--url', `http://${host}:${port}/`]
+      const { code, stderr } = await runCommand(service, PROGRAM, 'create', ...words)
       assert.equal(code, 1)
-      assert.match(stderr, /NOT_PUBLIC_ADDRESS/, refused)
-      await command('delete', id)
+      assert.ok(stderr.includes(`add ${setting} to WEBHOOK_ALLOWED_HOSTS`), stderr)
     }
+    // A name can get another address after the webhook was made.
+    const [{ id: workspaceId }] = await service.all<[{ id: string }]>`
+      select id from workspace where name = ${service.workspace}`
+    const made = randomUUID()
+    await service.all`
+      insert into webhook (workspace_id, id, url, state, position)
+      values (${workspaceId}, ${made}, ${`http://localhost:${port}/`}, 'active', 0)`
+    const { stderr: refusal } = await runCommand(service, PROGRAM, 'test', made)
+    assert.match(refusal, /NOT_PUBLIC_ADDRESS.*WEBHOOK_ALLOWED_HOSTS/)
+    await command('delete', made)
     const { id } = await create(redirecting.url)
     const { stderr } = await runCommand(service, PROGRAM, 'test', id)
     assert.match(stderr, /status 307/)

@@ -30,6 +30,7 @@ const WELL: Point = {
   dead: 3,
   difference: -1,
   missing: [],
+  redisCannotWrite: false,
   redisUsedBytes: 100,
   redisMaxBytes: 1_000,
   postgresSeconds: 0.002,
@@ -38,6 +39,7 @@ const WELL: Point = {
   purgedKeys: 0,
   webhooksFailing: 0,
   webhooksEnded: 0,
+  changesUndelivered: 0,
 }
 /** The same point, once a minute for twenty minutes. */
 const lasting = (point: Partial<Point>): Point[] =>
@@ -85,6 +87,11 @@ describe('findings', () => {
   }
   const cases: Readonly<Record<string, [points: Point[], level: 'trouble' | 'attention', says: RegExp]>> = {
     'Redis away': [latest({ redisUp: false, queues: null, workers: null }), 'trouble', /^Redis does not answer/],
+    'a Redis that cannot write, not the workers that look silent and the work that waits for it': [
+      lasting({ redisCannotWrite: true, silent: 1, workers: 0, unserved: ['wake'], oldestSeconds: 700, crowding }),
+      'trouble',
+      /^Redis cannot write its append-only file/,
+    ],
     'Postgres away': [latest({ postgresUp: false, dead: null }), 'trouble', /^Postgres does not answer/],
     'no worker': [lasting({ workers: 0 }), 'trouble', /^No worker/],
     'a worker that is frozen beside others': [lasting({ silent: 1 }), 'trouble', /^1 worker is connected and silent/],
@@ -106,6 +113,11 @@ describe('findings', () => {
     'jobs that failed': [latest({ queues: failed }), 'attention', /^2 jobs have failed/],
     'a webhook that fails': [latest({ webhooksFailing: 1 }), 'attention', /^1 webhook does not confirm/],
     'webhooks that have ended': [latest({ webhooksEnded: 2 }), 'attention', /^2 webhooks have ended/],
+    'changes that a receiver refuses': [
+      latest({ changesUndelivered: 2 }),
+      'attention',
+      /^Webhooks have not confirmed 2 changes/,
+    ],
     'a Redis that fills up': [latest({ redisUsedBytes: 700 }), 'attention', /filling up/],
     'work that no worker finishes': [
       aging(599, 604, 609),

@@ -1,6 +1,7 @@
 import type { AccountRecord } from '../../contract/contact-record.ts'
 import type { FeedbackRecord } from '../../contract/feedback-record.ts'
-import { canonicalDomain, canonicalName, ownId, type Realm } from '../../contract/identity/keys.ts'
+import { ownId, type Realm } from '../../contract/identity/keys.ts'
+import { domainKey, nameKey } from './plain-keys.ts'
 import { absorb, fill, identify, type Moment, type Profile, valuesOf } from './profile.ts'
 import { type Claims, findOrOpen, linkAwaiting, noteClaim, openRegister, type Register } from './register.ts'
 
@@ -35,8 +36,8 @@ export const identifyAccount = (accounts: Accounts, { record, source, moment, cl
   const values = valuesOf(record, 'account')
   const isLate = identify(profile, values, moment)
   const keys = {
-    domain: canonicalDomain((values.columns['domain'] ?? '') as string),
-    name: canonicalName((values.columns['name'] ?? '') as string),
+    domain: domainKey((values.columns['domain'] ?? '') as string),
+    name: nameKey((values.columns['name'] ?? '') as string),
   }
   for (const weak of ['domain', 'name'] as const) {
     const key = keys[weak]
@@ -67,8 +68,8 @@ export const findOrCreateAccount = (
   account: FeedbackRecord['account'],
   moment: Moment,
 ): Profile | undefined => {
-  const domain = canonicalDomain(account?.domain ?? '')
-  const name = canonicalName(account?.name ?? '')
+  const domain = domainKey(account?.domain ?? '')
+  const name = nameKey(account?.name ?? '')
   if (domain === undefined && name === undefined) return undefined
 
   const profile =

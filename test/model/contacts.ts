@@ -1,13 +1,7 @@
 import type { ContactRecord } from '../../contract/contact-record.ts'
 import type { FeedbackRecord } from '../../contract/feedback-record.ts'
-import {
-  canonicalEmail,
-  canonicalName,
-  idOfEpoch,
-  type OwnIdKind,
-  ownId,
-  type Realm,
-} from '../../contract/identity/keys.ts'
+import { idOfEpoch, type OwnIdKind, ownId, type Realm } from '../../contract/identity/keys.ts'
+import { emailKey, emailText, nameKey } from './plain-keys.ts'
 import { absorb, fill, identify, type Moment, type Profile, valuesOf } from './profile.ts'
 import { type Claims, findOrOpen, linkAwaiting, noteClaim, openRegister, type Register } from './register.ts'
 
@@ -75,7 +69,7 @@ export const identifyContact = (contacts: Contacts, identified: Identified): { p
   const profile = findOrCreateIdentified(contacts, identified)
   const values = valuesOf(record, 'contact')
   const isLate = identify(profile, values, moment)
-  const email = canonicalEmail((values.columns['email'] ?? '') as string)
+  const email = emailKey((values.columns['email'] ?? '') as string)
   if (email !== undefined) {
     const claimant = { profile, moment, isLate }
     noteClaim(claims, { key: `email ${email}`, isLate, apply: () => claimEmail(contacts, email, claimant) })
@@ -110,19 +104,23 @@ type Given = {
   seenPosition: number | undefined
 }
 
-/** Finds or creates by email. A name without an email means a contact of only this feedback. */
+/**
+ * Finds or creates by email. A name without an email, or an email that is no address, means a
+ * contact of only this feedback.
+ */
 export const findOrCreateContact = (contacts: Contacts, given: Given): Profile | undefined => {
   const { contact, feedbackId, moment } = given
-  const email = canonicalEmail(contact?.email ?? '')
-  const name = canonicalName(contact?.name ?? '')
-  if (email === undefined && name === undefined) return undefined
+  const email = emailKey(contact?.email ?? '')
+  const hasEmail = emailText(contact?.email ?? '') !== undefined
+  const name = nameKey(contact?.name ?? '')
+  if (!hasEmail && name === undefined) return undefined
 
   const profile =
     email === undefined
       ? findOrOpen(contacts, ownId(contacts.realm, 'contact_record', feedbackId), moment)
       : findOrCreateByEmail(contacts, email, given)
   const columns = {
-    ...(email !== undefined && { email: contact?.email ?? '' }),
+    ...(hasEmail && { email: contact?.email ?? '' }),
     ...(name !== undefined && { name: contact?.name ?? '' }),
   }
   fill(profile, { columns, properties: contact?.sourceData ?? {} }, moment)

@@ -2,9 +2,10 @@ import type { ContactRecord } from '../../contract/contact-record.ts'
 import type { ConversationRecord, MessageRecord } from '../../contract/conversation-record.ts'
 import type { SubmissionOf } from '../../contract/submission.ts'
 import type { JsonObject } from '../../contract/json.ts'
-import { isPlaceholder, ownId } from '../../contract/identity/keys.ts'
+import { ownId } from '../../contract/identity/keys.ts'
 import { unflatten } from '../../contract/unflatten.ts'
 import { findContact, findOrCreateIdentified, type Contacts } from './contacts.ts'
+import { standsForNothing } from './plain-keys.ts'
 import { type Profile, timeOf } from './profile.ts'
 import { awaitExternalId, type Link } from './register.ts'
 
@@ -100,7 +101,7 @@ const writeMessages = (
 ): number => {
   const { body, number, originalNumber = number } = submission
   const senderOf = ({ contactId }: MessageRecord): Link => {
-    if (contactId === undefined || isPlaceholder(contactId)) return { profile: null }
+    if (contactId === undefined || standsForNothing(contactId)) return { profile: null }
     const known = present.get(contactId) ?? findContact(contacts, contactId, body.source)
     return known ? { profile: known } : awaitExternalId(contacts, contactId)
   }

@@ -1,13 +1,7 @@
 import * as fc from 'fast-check'
 import type { FeedbackRecord } from '../../contract/feedback-record.ts'
-import {
-  canonicalDomain,
-  canonicalEmail,
-  canonicalName,
-  idOfEpoch,
-  ownId,
-  type Realm,
-} from '../../contract/identity/keys.ts'
+import { idOfEpoch, ownId, type Realm } from '../../contract/identity/keys.ts'
+import { domainKey, emailKey, nameKey } from './plain-keys.ts'
 import {
   body,
   dateTime,
@@ -63,7 +57,10 @@ const message = body(
   {
     id: oneOf(['m-1', 'm-2', 'm-3']),
     incoming: fc.boolean(),
-    contactId: fc.oneof({ weight: 8, arbitrary: externalId }, { weight: 1, arbitrary: oneOf(['undefined', ' null']) }),
+    contactId: fc.oneof(
+      { weight: 8, arbitrary: externalId },
+      { weight: 1, arbitrary: oneOf(['undefined', ' null', '\\N', '{{ticket.requester.id}}']) },
+    ),
     content: oneOf(['hello', 'thanks']),
     createdAt: dateTime,
     shouldUnflattenProperties: flag,
@@ -161,11 +158,11 @@ const ownIds = (realm: Realm, submissionIds: readonly string[]) => {
     ...submissionIds,
     ...['API', 'crm'].flatMap((from) => SOURCE_IDS.map((id) => ownId(realm, 'feedback', from, id))),
   ]
-  const emails = EMAILS.map((given) => ownId(realm, 'contact_email', canonicalEmail(given)!))
+  const emails = EMAILS.map((given) => ownId(realm, 'contact_email', emailKey(given)!))
   const external = SOURCES.flatMap((from) => EXTERNAL_IDS.map((id) => ownId(realm, 'contact_external', from, id)))
-  const names = NAMES.map((given) => ownId(realm, 'account_name', canonicalName(given)!))
-  const domains = DOMAINS.map((given) => ownId(realm, 'account_domain', canonicalDomain(given)!))
-  const projects = NAMES.map((given) => ownId(realm, 'project', canonicalName(given)!))
+  const names = NAMES.map((given) => ownId(realm, 'account_name', nameKey(given)!))
+  const domains = DOMAINS.map((given) => ownId(realm, 'account_domain', domainKey(given)!))
+  const projects = NAMES.map((given) => ownId(realm, 'project', nameKey(given)!))
   return {
     contact: fc.oneof(
       { weight: 4, arbitrary: oneOf(emails) },

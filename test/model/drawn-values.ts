@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 
 export const EXTERNAL_IDS = ['1', '2', '3']
 export const SOURCES = ['API', 'crm', 'desk']
-export const EMAILS = ['ann@example.org', 'bob@example.org', 'user-7']
+export const EMAILS = ['ann@example.org', 'bob@example.org', 'user-7@intranet']
 export const NAMES = ['Ann', 'Bob', 'Acme Inc']
 export const DOMAINS = ['acme.example', 'bob.example', 'intranet']
 
@@ -17,12 +17,25 @@ const EMAILS_ALIKE = [
 ]
 const DOMAINS_ALIKE = ['https://www.ACME.example/pricing?x=1', ' bob.example. ', 'http://intranet', 'intranet\u200b ']
 const NAMES_ALIKE = ['\u00a0Bob ', '\u200bAcme \u00a0Inc', 'Soci\u00e9t\u00e9', 'Socie\u0301te\u0301']
-/**
- * Similar to other values, but different emails: only ASCII letters are folded, and only with `@`.
- */
-const EMAILS_APART = ['USER-7', 'kim@example.org', '\u212aim@example.org']
+/** Similar to other values, but different emails: only ASCII letters are folded. */
+const EMAILS_APART = ['kim@example.org', '\u212aim@example.org']
+/** Emails that are no addresses, and so no keys. */
+const NO_ADDRESSES = ['user-7', 'USER-7', 'keine', '@ann', 'ann@', 'a@b@example.org', 'null@null', 'guest@example.org']
 /** Values that count as absent. */
-const ABSENT = ['', ' ', 'N/A', 'undefined', ' Null\u200b', '0']
+const ABSENT = [
+  '',
+  ' ',
+  'N/A',
+  'undefined',
+  ' Null\u200b',
+  '0',
+  '-',
+  '\\N',
+  '#N/A',
+  '(null)',
+  '<NA>',
+  '{{ticket.email}}',
+]
 
 export const oneOf = <T>(values: readonly T[]): fc.Arbitrary<T> => fc.constantFrom(...values)
 export const nullOr = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { freq: 6 })
@@ -37,6 +50,7 @@ export const email = fc.oneof(
   { weight: 10, arbitrary: oneOf(EMAILS) },
   { weight: 4, arbitrary: oneOf(EMAILS_ALIKE) },
   { weight: 1, arbitrary: oneOf(EMAILS_APART) },
+  { weight: 2, arbitrary: oneOf(NO_ADDRESSES) },
   { weight: 1, arbitrary: oneOf(ABSENT) },
 )
 export const domain = fc.oneof(

@@ -1,8 +1,9 @@
 import { feedbackId, type FeedbackRecord, feedbackSource } from '../../contract/feedback-record.ts'
 import type { SubmissionOf } from '../../contract/submission.ts'
-import { canonicalName, ownId } from '../../contract/identity/keys.ts'
+import { ownId } from '../../contract/identity/keys.ts'
 import { findOrCreateAccount, type Accounts } from './accounts.ts'
 import { findContact, findOrCreateContact, type Contacts } from './contacts.ts'
+import { nameKey } from './plain-keys.ts'
 import { fill, type Moment } from './profile.ts'
 import { findOrOpen, follow, type Link, type Register } from './register.ts'
 
@@ -86,7 +87,7 @@ const linkProject = (state: State, { body, number, originalNumber }: SubmissionO
   })
 
 const findOrCreateProject = ({ contacts, projects }: State, given: string, moment: Moment) => {
-  const name = canonicalName(given)
+  const name = nameKey(given)
   if (name === undefined) return undefined
   const project = findOrOpen(projects, ownId(contacts.realm, 'project', name), moment)
   fill(project, { columns: { name: given }, properties: {} }, moment)

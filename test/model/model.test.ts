@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { seeded } from '../support/property-seed.ts'
-import { canonicalEmail, ownId } from '../../contract/identity/keys.ts'
+import { ownId } from '../../contract/identity/keys.ts'
 import type { Submission } from '../../contract/submission.ts'
 import { emailMeans } from './contacts.ts'
 import { clerksAfter } from './model.ts'
+import { emailKey } from './plain-keys.ts'
 import { findByOwnId } from './register.ts'
 import { submissionHistories } from './submission-arbitrary.ts'
 import { hashKey } from './submissions.ts'
@@ -50,7 +51,7 @@ describe('any history', () => {
 const answeredContact = (history: readonly Submission[], submission: Submission): string | undefined => {
   if (submission.operation !== 'create_feedback' || submission.originalNumber !== undefined) return undefined
   const { body, workspaceId, seenPosition = 0 } = submission
-  const email = canonicalEmail(body.contact?.email ?? '')
+  const email = emailKey(body.contact?.email ?? '')
   if (email === undefined || body.contactId != null || body.contact?.id != null) return undefined
   const seen = history.filter((former) => former.workspaceId === workspaceId && former.number <= seenPosition)
   const clerk = clerksAfter(hashKey, seen).get(workspaceId)

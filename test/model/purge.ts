@@ -1,9 +1,9 @@
 import type { PurgeRequest } from '../../contract/purge-request.ts'
-import { canonicalEmail } from '../../contract/identity/keys.ts'
 import { DEFAULT_SOURCE } from '../../contract/feedback-record.ts'
 import { type Contacts, emailMeans, endKey } from './contacts.ts'
 import type { Conversation } from './conversations.ts'
 import type { Feedback } from './feedbacks.ts'
+import { emailKey } from './plain-keys.ts'
 import { current, type Profile } from './profile.ts'
 
 type State = { contacts: Contacts; feedbacks: Map<string, Feedback>; conversations: Map<string, Conversation> }
@@ -46,11 +46,11 @@ const matching = (contacts: Contacts, { id, email, source }: PurgeRequest): Set<
   for (const [name, profile] of contacts.byExternalId.get(id ?? '') ?? []) {
     if (source == null || name === source) found.add(profile)
   }
-  const canonical = canonicalEmail(email ?? '')
+  const canonical = emailKey(email ?? '')
   if (canonical === undefined) return found
   const meant = emailMeans(contacts, canonical)
   for (const profile of new Set([...contacts.profiles.values()].map(current))) {
-    const hasEmail = canonicalEmail((profile.columns.get('email') ?? '') as string) === canonical
+    const hasEmail = emailKey((profile.columns.get('email') ?? '') as string) === canonical
     if ((hasEmail || profile === meant) && isInSource(profile)) found.add(profile)
   }
   return found

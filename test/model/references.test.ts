@@ -132,4 +132,22 @@ describe('blank keys and placeholders', () => {
     assert.equal(contactOf(tables, ANN)?.name, null)
     assert.deepEqual([contactOf(tables, X)?.email, contactOf(tables, Y)?.email], ['n/a', 'N/A'])
   })
+
+  it('that are no addresses stay in the column, and unite nobody', () => {
+    const tables = after(
+      byEmail('keine'),
+      byEmail('keine', { name: 'Ann' }),
+      byEmail('null@null'),
+      claiming('x', 'keine'),
+      byEmail('{{ticket.requester.email}}'),
+    )
+    const own = contactIdsOf(tables, 1, 2, 3)
+    assert.equal(new Set(own).size, 3)
+    assert.deepEqual(contactIdsOf(tables, 5), [null])
+    assert.deepEqual(
+      own.map((id) => contactOf(tables, id!)?.email),
+      ['keine', 'keine', 'null@null'],
+    )
+    assert.equal(contactOf(tables, X)?.email, 'keine')
+  })
 })

@@ -102,6 +102,62 @@ describe('receivers of odd deliveries', () => {
     assert.equal((await contact('app', 'victim'))['email'], 'v@x.example')
   })
 
+  it('typeform.ts has the words of "other" answers in the description, and a placeholder is no id', async () => {
+    const field = (id: string, type: string) => ({ id, type })
+    const response = (token: string, answers: readonly object[]) => ({
+      event_id: `e-${token}`,
+      event_type: 'form_response',
+      form_response: { token, submitted_at: 1769940000, answers },
+    })
+    const other = { type: 'choice', choice: { other: 'Something of my own' }, field: field('why', 'multiple_choice') }
+    const others = { type: 'choices', choices: { labels: ['A'], other: 'and C' }, field: field('b', 'multiple_choice') }
+    const short = { type: 'text', text: 'Short', field: field('s', 'short_text') }
+    const long = { type: 'text', text: 'Long words', field: field('l', 'long_text') }
+    await deliverAll('typeform.ts', SIGNS['typeform']!, [
+      response('other-1', [other, short, others]),
+      response('other-2', [long, short, other]),
+      response('{{token}}', [short]),
+    ])
+    const first = await feedback('typeform', 'other-1')
+    assert.equal(first['description'], 'Something of my own\n\nand C')
+    assert.equal((first['created_at'] as Date).toISOString(), '2026-02-01T10:00:00.000Z')
+    assert.equal((await feedback('typeform', 'other-2'))['description'], 'Long words\n\nSomething of my own')
+    assert.equal((await feedback('typeform', 'e-{{token}}'))['description'], 'Short')
+  })
+
+  it('intercom.ts keeps a message with files alone, and zendesk.ts takes no unfilled part of a template for a person', async () => {
+    const author = { type: 'user', id: 'u-51' }
+    const file = {
+      type: 'upload',
+      name: 'invoice.pdf',
+      url: 'https://files.example/1',
+      content_type: 'application/pdf',
+    }
+    const parts = [
+      { id: 2, body: null, attachments: [file], author, created_at: 1767262000 },
+      { id: 3, body: null, attachments: [], part_type: 'close', author, created_at: 1767262001 },
+    ]
+    const item = {
+      type: 'conversation',
+      id: 51,
+      created_at: 1767261600,
+      source: { id: 1, body: 'See the file', attachments: [], author },
+      conversation_parts: { conversation_parts: parts },
+    }
+    await deliverAll('intercom.ts', SIGNS['intercom']!, [{ id: 'n-51', topic: 'x', data: { item } }])
+    const { name, url, content_type } = file
+    const stored = `select raw_data from message where content = 'invoice.pdf'`
+    assert.deepEqual(await rowOf(stored), { raw_data: { attachments: [{ name, url, content_type }] } })
+    const messages = `select count(*)::int as n from message join conversation on conversation.id = conversation_id
+      where conversation.external_id = '51'`
+    assert.deepEqual(await rowOf(messages), { n: 2 })
+    const requester = { id: '{{ticket.requester.id}}', name: '#N/A', email: '{{ticket.requester.email}}' }
+    const ticket = { id: '5171', subject: 'S', description: 'Body', created_at: '2026-01-01T10:00:00Z' }
+    await deliverAll('zendesk.ts', withNewInvocation, [{ ticket, requester, organization: '(null)' }])
+    const { contact: who, account } = await feedback('zendesk', '5171')
+    assert.deepEqual([who, account], [null, null])
+  })
+
   it('zendesk.ts and intercom.ts keep a text whose author is missing, and intercom.ts keeps a rating that later deliveries lack', async () => {
     const ticket = { id: 5160, subject: 'S', description: 'Body', created_at: '2026-01-01T10:00:00Z' }
     await deliverAll('zendesk.ts', withNewInvocation, [

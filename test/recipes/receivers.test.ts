@@ -238,9 +238,11 @@ describe('the recipes that submit', () => {
     const { status, headers } = await deliver({ ...documented.TYPEFORM, event_id: 'away' })
     assert.deepEqual([status, headers.get('Retry-After')], [503, '30'])
     const { form_response: response } = documented.TYPEFORM
-    const long = { ...response, hidden: {}, token: 'x'.repeat(1_000) }
+    // The service takes at most 1,000 members in an object of source data.
+    const answers = Array.from({ length: 1_001 }, (_, at) => ({ type: 'number', number: at, field: { id: `f${at}` } }))
+    const long = { ...response, hidden: {}, token: 'long', answers }
     const refused = await deliver({ ...documented.TYPEFORM, event_id: 'long', form_response: long })
     assert.equal(refused.status, 422)
-    assert.match(await refused.text(), /^400: sourceId/)
+    assert.match(await refused.text(), /^400: sourceData/)
   })
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { PLACEHOLDERS } from '../../contract/identity/keys.ts'
+import { PLACEHOLDER_WORDS } from '../../contract/identity/placeholders.ts'
 import { hostOf, idOf, keyOf, numberOf, textOf, timeOf } from '../../docs/recipes/values.ts'
 
 /** Values of vendors for an absent value. */
@@ -19,7 +19,11 @@ describe('values of vendors', () => {
   it('are an id as text, unless it is a placeholder or too long', () => {
     assert.deepEqual([4711, ' 4711 ', 'u-1'].map(idOf), ['4711', '4711', 'u-1'])
     const none = [
-      ...PLACEHOLDERS,
+      ...PLACEHOLDER_WORDS,
+      '\\N',
+      '#N/A',
+      '(blank)',
+      '{{ticket.requester.email}}',
       0,
       'undefined',
       'NULL',
@@ -71,7 +75,8 @@ describe('values of vendors', () => {
       'INITECH.example:8080',
     ])
       assert.equal(hostOf(given), 'initech.example', given)
-    for (const given of ['Initech', 'n/a', 'no website.', '.']) assert.equal(hostOf(given), undefined, given)
+    for (const given of ['Initech', 'n/a', 'no website.', '.', 'https://{{account.domain}}/'])
+      assert.equal(hostOf(given), undefined, given)
     assert.equal(hostOf('https://müller.example/über-uns'), 'müller.example')
   })
 })

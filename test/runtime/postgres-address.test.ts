@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { readPostgresUrl } from '../../runtime/postgres-address.ts'
+import { readPostgresUrl, withLogin } from '../../runtime/postgres-address.ts'
 
 describe('the forms of DATABASE_URL', () => {
   it('of one server stay unchanged', () => {
@@ -96,5 +96,20 @@ describe('the forms of DATABASE_URL', () => {
       assert.match(problem, expected, text)
       assert.doesNotMatch(problem, /secret/)
     }
+  })
+})
+
+describe('the address of another user', () => {
+  it('has the hosts, the database and the parameters of the address', () => {
+    for (const [given, expected] of [
+      ['postgres://u:p@h:5433/d?sslmode=require', 'postgres://insights:x-1@h:5433/d?sslmode=require'],
+      [' postgresql://h/d', 'postgresql://insights:x-1@h/d'],
+      [
+        'postgres://u:p%40@a,b/d?target_session_attrs=primary',
+        'postgres://insights:x-1@a,b/d?target_session_attrs=primary',
+      ],
+      ['postgres://u@/d?host=/tmp', 'postgres://insights:x-1@/d?host=/tmp'],
+    ] as const)
+      assert.equal(withLogin(given, 'insights', 'x-1'), expected)
   })
 })

@@ -14,6 +14,7 @@ import {
   forgetDeletedWorkspaces,
   type MaintenanceDependencies,
   resumePurges,
+  retryDead,
   startMaintenance,
   sweepAllLogs,
 } from '../../worker/maintenance.ts'
@@ -24,7 +25,7 @@ import { until } from '../support/until.ts'
 
 const SECOND = 1_000_000
 /** The number of tasks that need Postgres while a log has entries. */
-const TASKS = 8
+const TASKS = 9
 const TAKE = takeSettings({ redoMs: 60_000 })
 
 describe('maintenance', () => {
@@ -185,6 +186,24 @@ describe('maintenance', () => {
     assert.deepEqual(
       appended.map((submission) => [submission.submissionId, submission.originalNumber, submission.number > number]),
       [[submissionId, number, true]],
+    )
+    assert.deepEqual(await woken(), [workspaceId])
+  })
+
+  it('replays a dead submission whose fault may have passed when its time has come, once', async () => {
+    const number = await admit('poisoned')
+    const [submission] = await waiting()
+    await room.log.take([{ workspaceId }], TAKE)
+    const dead = { submission: submission!, attempts: 2, reason: 'x', mayPass: true, expected: 0 }
+    await setAside(schema.sql, hashKey, dead)
+    await room.log.take([{ workspaceId, applied: number }], TAKE)
+    await retryDead.run(dependencies)
+    assert.deepEqual(await waiting(), [], 'it is not due')
+    await schema.sql`update dead_submission set retry_at = now() where workspace_id = ${workspaceId}`
+    for (let time = 0; time < 2; time++) await retryDead.run(dependencies)
+    assert.deepEqual(
+      (await waiting()).map(({ submissionId, originalNumber }) => [submissionId, originalNumber]),
+      [[submission!.submissionId, number]],
     )
     assert.deepEqual(await woken(), [workspaceId])
   })

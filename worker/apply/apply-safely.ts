@@ -5,14 +5,16 @@ import { setAside } from '../../db/submissions/dead.ts'
 import { readPosition } from '../../db/submissions/position.ts'
 import { describeFault, isPermanentFault, isUnavailable } from '../../runtime/fault.ts'
 import type { Logger } from '../../runtime/logger.ts'
-import { withinTime } from '../../runtime/within-time.ts'
 import { applyStride, type StrideStores } from './apply-stride.ts'
 import type { OnSettled } from './follow-up.ts'
 import { joinOutcomes, nothingDone, type Stride, type StrideOutcome } from './stride-outcome.ts'
 
-/** The most attempts at a single submission whose fault may pass. */
-const MOST_ATTEMPTS = 8
-const FIRST_PAUSE_MS = 250
+/**
+ * The most attempts at a single submission whose fault may pass, and the pause between them. Its
+ * workspace waits meanwhile. Maintenance replays the submission later.
+ */
+const MOST_ATTEMPTS = 2
+const PAUSE_MS = 250
 
 /** By workspace: the number of a failing submission, and how often it failed in this process. */
 type Attempts = Map<string, { number: number; count: number }>
@@ -21,7 +23,6 @@ export type FaultDependencies = Omit<StrideStores, 'store'> & {
   /** For strides of several workspaces. */
   sharedStore: StrideStore
   log: Logger
-  /** A stride that takes longer counts as an outage of Postgres: its connection may hang. */
   answerWithinMs: number
   onSettled: OnSettled
   attempts: Attempts
@@ -49,11 +50,9 @@ export const applyTogether = async (
   return watch(dependencies, strides, () => Promise.all(strides.map(applyOne)))
 }
 
-/** Counts a hanging connection as an outage, and logs the programs that keep the work waiting. */
-const watch = <T>(dependencies: FaultDependencies, strides: readonly Stride[], work: () => Promise<T>): Promise<T> => {
-  const workspaceIds = strides.map(({ workspaceId }) => workspaceId)
-  return logBlockers({ ...dependencies, workspaceIds }, () => withinTime(work(), dependencies.answerWithinMs))
-}
+/** Logs the programs that keep the work waiting. */
+const watch = <T>(dependencies: FaultDependencies, strides: readonly Stride[], work: () => Promise<T>): Promise<T> =>
+  logBlockers({ ...dependencies, workspaceIds: strides.map(({ workspaceId }) => workspaceId) }, work)
 
 const LOOK_FOR_BLOCKERS_EVERY_MS = 3_000
 
@@ -120,16 +119,16 @@ const postponeOrGiveUp = async (
   if (!isPermanentFault(error) && count < MOST_ATTEMPTS) {
     dependencies.attempts.set(workspaceId, { number, count })
     dependencies.log('error', 'apply_failed', { workspaceId, submissionId, attempts: count, fault: reason })
-    return { ...nothingDone(), end: 'postponed', position: after, ms: FIRST_PAUSE_MS * 2 ** (count - 1) }
+    return { ...nothingDone(), end: 'postponed', position: after, ms: PAUSE_MS }
   }
-  return giveUp(dependencies, stride, { attempts: count, reason })
+  return giveUp(dependencies, stride, { attempts: count, reason, mayPass: !isPermanentFault(error) })
 }
 
 /** Sets the only submission of a stride aside as dead, unless another writer has passed it. */
 export const giveUp = async (
   dependencies: FaultDependencies,
   stride: Stride,
-  why: { attempts: number; reason: string },
+  why: { attempts: number; reason: string; mayPass?: boolean },
 ): Promise<StrideOutcome> => {
   const { sql, hashKey, log, onSettled } = dependencies
   const { workspaceId, after, submissions } = stride

@@ -4,13 +4,14 @@ import type { StrideStore } from '../../db/apply/stride-store.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { decidePurge } from '../../db/purges/decide-purge.ts'
 import type { StoredState } from '../../fold/stored.ts'
+import { withinTime } from '../../runtime/within-time.ts'
 import { loadWhole, nextSegment, nextStep, type Step } from './next-step.ts'
 import type { Segment } from './segment.ts'
 import { nothingDone, type Done, type Stride, type StrideOutcome } from './stride-outcome.ts'
 
 /** More rounds without progress show a fault: the fold may ask for a key that is never loaded. */
 const MOST_ROUNDS = 100
-/** Steps that move or remove records. All of them together take a second or two. */
+/** Steps that move or remove records. All of them together take some seconds. */
 const MOST_STEPS = 20
 
 export type StrideStores = {
@@ -18,6 +19,7 @@ export type StrideStores = {
   hashKey: HashKey
   /** Loads and saves of strides. */
   store: StrideStore
+  answerWithinMs?: number
   /** Workspaces with a known purge. The first load of their strides includes epochs. */
   purgedWorkspaces: Set<string>
 }
@@ -29,7 +31,7 @@ type Work = {
   segment: Segment
   /** Another writer held the workspace, so the next save waits for it. */
   waits: boolean
-  /** The last save has left records to move. */
+  /** The last save or step has left records to move. */
   hasMoves: boolean
   done: Done
 }
@@ -38,8 +40,9 @@ type Work = {
  * Applies a stride of one workspace: loads the keys of a segment, takes the step that follows from
  * the stored rows, and repeats. A purge cuts the stride into segments. Another load follows if the
  * fold needs more rows, or if another writer was faster. `isShared`: strides of other workspaces
- * wait for this one, so it moves and removes no records. A stride that moves or removes many
- * records ends before its submissions, and the next one goes on.
+ * wait for this one, so it moves and removes no records. A stride with many records to move or to
+ * remove goes on in another job. Until all are moved, its position is not noted in Redis: so a worker
+ * goes on with them, even if no submission follows.
  *
  * @throws faults of Postgres, and an error if the stride makes no progress
  */
@@ -48,25 +51,32 @@ export const applyStride = async (
   stride: Stride,
   { isShared }: { isShared: boolean },
 ): Promise<StrideOutcome> => {
-  const { workspaceId } = stride
   const work = beginWork(stores, stride)
   let stepsLeft = MOST_STEPS
   for (let round = 0; round <= MOST_ROUNDS; round++) {
-    const before = work.position
-    const { keys, submissions } = work.segment
-    const stored = await stores.store.load(workspaceId, { keys, ofAnySize: submissions.length === 1 })
-    noteStored(stores, work, stored)
-    const step = nextStep({ known: before, due: work.due, segment: work.segment }, stored)
+    const step = await answered(stores, findStep(stores, work))
     if (step.do === 'end') return endOf(work.done, step)
-    if (step.do === 'move' || step.do === 'remove') {
-      if (isShared) return { ...work.done, end: 'backlog' }
-      if (--stepsLeft < 0) return { ...work.done, end: 'applied', position: work.position }
-    }
-    const isProgress = await doStep(stores, work, step)
+    if (isShared && step.do === 'part') return { ...work.done, end: 'backlog' }
+    if (step.do === 'move' || step.do === 'remove')
+      if (isShared || --stepsLeft < 0) return { ...work.done, end: 'backlog' }
+    const isProgress = await answered(stores, doStep(stores, work, step))
     if (work.due.length === 0 && !work.hasMoves) return { ...work.done, end: 'applied', position: work.position }
     if (isProgress) round = 0
   }
   throw new Error(`A stride made no progress in ${MOST_ROUNDS} rounds.`)
+}
+
+/** A step whose answer does not come counts as an outage of Postgres: its connection may hang. */
+const answered = <T>({ answerWithinMs }: StrideStores, step: Promise<T>): Promise<T> =>
+  answerWithinMs === undefined ? step : withinTime(step, answerWithinMs)
+
+const findStep = async (stores: StrideStores, work: Work): Promise<Step> => {
+  if (work.hasMoves) return { do: 'move' }
+  const { position: known, segment } = work
+  const { keys, realm } = segment
+  const stored = await stores.store.load(realm.workspaceId, { keys })
+  noteStored(stores, work, stored)
+  return nextStep({ known, due: work.due, segment }, stored)
 }
 
 const endOf = (done: Done, step: Extract<Step, { do: 'end' }>): StrideOutcome =>
@@ -81,9 +91,11 @@ const doStep = async (stores: StrideStores, work: Work, step: Exclude<Step, { do
       return false
     case 'move':
       work.hasMoves = await stores.store.moveRecords(workspaceId)
-      return work.hasMoves
+      return true
     case 'remove':
       return stores.store.removeRecords(workspaceId)
+    case 'part':
+      return savePart(stores, work, step)
     case 'decide':
       return decide(stores, work, step)
     case 'save':
@@ -157,6 +169,19 @@ const save = async (
       goOnAfter(stores, work, end)
       return true
   }
+}
+
+const savePart = async (
+  stores: StrideStores,
+  work: Work,
+  { changes, segment }: Extract<Step, { do: 'part' }>,
+): Promise<boolean> => {
+  const { position, waits } = work
+  const counts = { expected: position, position, applied: 0, superseded: 0 }
+  const { outcome } = await stores.store.save(segment.realm.workspaceId, { ...counts, changes, waits })
+  work.waits = outcome !== 'saved'
+  if (outcome === 'saved') work.segment = segment
+  return outcome === 'saved'
 }
 
 /** This worker is done with all submissions up to the position. */

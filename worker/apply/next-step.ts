@@ -1,9 +1,10 @@
 import type { Realm } from '../../contract/identity/keys.ts'
 import type { Submission, SubmissionOf } from '../../contract/submission.ts'
 import { Fold, type FoldableSubmission } from '../../fold/fold.ts'
+import type { Changes } from '../../fold/changes.ts'
 import { Missing, type MissingState } from '../../fold/profile.ts'
 import type { StoredState } from '../../fold/stored.ts'
-import { addMissing, isTooLarge, type Segment, segmentOf } from './segment.ts'
+import { addMissing, nextPart, type Segment, segmentOf } from './segment.ts'
 
 /**
  * What is left of a stride: its submissions above the position, and the segment that is loaded.
@@ -24,6 +25,12 @@ export type Step =
   /** Remove records of decided purges. */
   | { do: 'remove' }
   | { do: 'decide'; purge: SubmissionOf<'purge_contact'> }
+  /**
+   * Save metadata of some contacts and accounts of a submission that changes too much of it at once,
+   * and go on with the segment. The position stays. The save may be repeated: what it has set or
+   * filled, it sets or fills no more.
+   */
+  | { do: 'part'; changes: Changes; segment: Segment }
   /**
    * Save a fold, which moves the position to `end`. `skipped`: submissions that were appended
    * again, with a receipt that is settled or decided, or with an earlier copy in the segment.
@@ -58,17 +65,16 @@ export const nextSegment = (realm: Realm, due: readonly Submission[], hadPurges:
  * The next load after a save that would give a contact or account too many metadata keys. The fold
  * needs all of its metadata to choose the keys that stay.
  */
-export const loadWhole = (segment: Segment, overfull: readonly MissingState[]): Segment => {
-  const { realm, submissions, keys } = segment
-  if (overfull.some((missing) => isTooLarge(segment, missing)))
-    return segmentOf(realm, submissions.slice(0, Math.ceil(submissions.length / 2)), keys.epoch.size > 0)
-  for (const missing of overfull) addMissing(segment, missing)
+export const loadWhole = (segment: Segment, overfull: readonly Omit<ProfileState, 'metadata'>[]): Segment => {
+  for (const { kind, id } of overfull) addMissing(segment, { kind, id, metadata: true })
   return segment
 }
 
+type ProfileState = Extract<MissingState, { id: string }>
+
 const foldSegment = (segment: Segment, stored: StoredState): Step => {
-  const { realm, submissions, keys } = segment
-  const fold = new Fold(realm)
+  const { realm, submissions, keys, saved } = segment
+  const fold = new Fold(realm, saved)
   fold.learn(stored, keys)
   // After a failover, a segment may have a submission twice. The second copy is skipped.
   const seen = settledAmong(stored)
@@ -80,36 +86,34 @@ const foldSegment = (segment: Segment, stored: StoredState): Step => {
       continue
     }
     seen.add(submission.submissionId)
-    const state = missingFor(fold, submission as FoldableSubmission)
-    if (state === undefined) continue
-    if (isTooLarge(segment, state)) return { do: 'load', segment: cutBefore(segment, at, state) }
-    // The fold is useless after this, but finds out what else is missing.
-    missing.push(state)
+    missing.push(...missingFor(fold, submission as FoldableSubmission))
+    if (submissions.length > 1 && fold.hasTooMuch())
+      return { do: 'load', segment: segmentOf(realm, submissions.slice(0, Math.max(1, at)), keys.epoch.size > 0) }
   }
+  missing.push(...fold.lacking())
   if (missing.length === 0) return { do: 'save', fold, end: submissions.at(-1)!.number, skipped }
+  // Before that, the fold can be wrong about more than the metadata that it lacks.
+  if (fold.hasTooMuch() && missing.every((state) => 'metadata' in state && state.metadata))
+    return saveOrLoadPart(segment, fold)
   for (const state of missing) addMissing(segment, state)
   return { do: 'load', segment }
 }
 
-/** The missing state, if the fold misses any. */
-const missingFor = (fold: Fold, submission: FoldableSubmission): MissingState | undefined => {
-  try {
-    fold.takeIn(submission)
-    return undefined
-  } catch (error) {
-    if (!(error instanceof Missing)) throw error
-    return error.state
-  }
+const saveOrLoadPart = (segment: Segment, fold: Fold): Step => {
+  const part = fold.part()
+  const next = nextPart(segment, part)
+  return part.saved.length === 0 ? { do: 'load', segment: next } : { do: 'part', changes: part.changes, segment: next }
 }
 
-/**
- * Cuts a segment before a submission that needs a large contact or account. That submission is
- * loaded alone, with the metadata in any size.
- */
-const cutBefore = ({ realm, submissions, keys }: Segment, at: number, large: MissingState): Segment => {
-  const cut = segmentOf(realm, submissions.slice(0, Math.max(1, at)), keys.epoch.size > 0)
-  if (at === 0) addMissing(cut, large)
-  return cut
+/** The missing state, if the fold cannot apply the submission without it. */
+const missingFor = (fold: Fold, submission: FoldableSubmission): MissingState[] => {
+  try {
+    fold.takeIn(submission)
+    return []
+  } catch (error) {
+    if (!(error instanceof Missing)) throw error
+    return [error.state]
+  }
 }
 
 /**

@@ -13,19 +13,25 @@ import {
 import { keysOf, type NamedKey } from '../../contract/identity/named-keys.ts'
 import type { Submission } from '../../contract/submission.ts'
 import type { MissingState } from '../../fold/profile.ts'
-import type { KeyKind, Need, WantedKeys } from '../../fold/stored.ts'
+import type { KeyKind, Need } from '../../fold/stored.ts'
 
 /**
  * Submissions of a stride that are loaded, folded and saved together, and the keys to load: those
- * that the submissions name, and what a fold missed.
+ * that the submissions name, and what a fold missed. `saved`: the contacts and accounts whose metadata
+ * an earlier part of the only submission has saved.
  */
-export type Segment = { realm: Realm; submissions: readonly Submission[]; keys: SegmentKeys }
+export type Segment = {
+  realm: Realm
+  submissions: readonly Submission[]
+  keys: SegmentKeys
+  saved: ReadonlySet<string>
+}
 
 type SegmentKeys = { [K in KeyKind]: Map<string, Need> }
 
 /** `hadPurges`: the workspace had purges, so its keys may have epochs. */
 export const segmentOf = (realm: Realm, submissions: readonly Submission[], hadPurges: boolean): Segment => {
-  const segment = { realm, submissions, keys: noKeys() }
+  const segment = { realm, submissions, keys: noKeys(), saved: new Set<string>() }
   for (const submission of submissions) wantKeysOf(segment, submission)
   if (hadPurges) wantEpochs(segment)
   return segment
@@ -36,7 +42,7 @@ export const addMissing = (segment: Segment, missing: MissingState): void => {
   switch (missing.kind) {
     case 'contact':
     case 'account':
-      return want(segment.keys[missing.kind], missing.id, { metadata: true })
+      return want(segment.keys[missing.kind], missing.id, missing.metadata ? { metadata: true } : {})
     case 'epochs':
       return wantEpochs(segment)
     case 'messages':
@@ -45,11 +51,23 @@ export const addMissing = (segment: Segment, missing: MissingState): void => {
 }
 
 /**
- * Whether the load left out the metadata of this contact or account for its size, though the
- * segment asks for it. A segment of one submission gets it in any size.
+ * The next load of a submission whose contacts and accounts have too much metadata for one load. It
+ * asks for the metadata that the last fold lacked, in its order. The load always has room for the
+ * first contact or account, with the ones that it absorbs.
  */
-export const isTooLarge = ({ keys }: { keys: WantedKeys }, missing: MissingState): boolean =>
-  (missing.kind === 'contact' || missing.kind === 'account') && keys[missing.kind].get(missing.id)?.metadata === true
+export const nextPart = (
+  { realm, submissions, keys, saved }: Segment,
+  { saved: savedNow, lacking }: { saved: readonly string[]; lacking: readonly Lacking[] },
+): Segment => {
+  const next: Segment = { realm, submissions, keys: noKeys(), saved: new Set([...saved, ...savedNow]) }
+  for (const kind of Object.keys(keys) as KeyKind[])
+    for (const [key, { profile }] of keys[kind]) want(next.keys[kind], key, profile ? { profile } : {})
+  for (const [at, { kind, ids }] of lacking.entries())
+    for (const id of ids) want(next.keys[kind], id, at === 0 ? { metadata: true, ofAnySize: true } : { metadata: true })
+  return next
+}
+
+type Lacking = { kind: 'contact' | 'account'; ids: readonly string[] }
 
 const noKeys = (): SegmentKeys => ({
   contactExternalId: new Map(),

@@ -1,40 +1,23 @@
 import { randomUUID } from 'node:crypto'
-import { Webhook as Signer } from 'standardwebhooks'
-import type { HashKey } from '../../contract/identity/keys.ts'
-import { webhookSecret } from '../../contract/token-format.ts'
-import type { Sql } from '../../db/connection/postgres.ts'
-import { type Change, type ChangesPage, placeAt, readChanges } from '../../db/reads/changes.ts'
-import { advanceWebhook, findWebhook, noteWebhookFault, type Webhook } from '../../db/webhooks.ts'
-import { MICROSECONDS_PER_MS } from '../../queue/keys.ts'
-import { describeFault } from '../../runtime/fault.ts'
-import { retryAfterMs } from '../../runtime/retry-after.ts'
-import { post } from './post.ts'
-
-type DeliveryDependencies = {
-  sql: Sql
-  hashKey: HashKey
-  /** Hosts that may have addresses outside the public internet. */
-  allowedHosts: readonly string[]
-  stop: AbortSignal
-}
+import { listRetries, noteDeliveries, readChangeAt, type UndeliveredChange } from '../../db/deliveries.ts'
+import { type Change, type ChangesPage, readChanges } from '../../db/reads/changes.ts'
+import { findWebhook, type Webhook } from '../../db/webhooks.ts'
+import { type Delivery, FAILURES_TO_STOP, judgeRound, type SendOutcome } from './judge-round.ts'
+import { type DeliveryDependencies, messageOf, send } from './send.ts'
 
 const CHANGES_AT_ONCE = 50
+/** The most bytes of the records that a webhook has in hand. Only a first record may exceed them. */
+const MOST_BYTES = 512 * 1024
 /** The order of changes of different records does not matter. */
 const POSTS_AT_ONCE = 8
-/**
- * After this time, the job reads no further page, so that other webhooks are served. Maintenance
- * adds another job while there are changes.
- */
-const BUDGET_MS = 20_000
-const FIRST_PAUSE_MS = 5_000
-const LONGEST_PAUSE_MS = 3_600_000
-const GIVE_UP_AFTER_MS = 86_400_000
-const MS_PER_SECOND = 1_000
+/** After this time, the job sends no further change, so that other webhooks are served. */
+const BUDGET_MS = 10_000
 
 /**
- * Delivers the changes after the change position of a webhook, those of one record in order. The
- * change position stops before the first unconfirmed change. So a failure or a crash can repeat
- * changes, but leaves none out. Returns how many changes the change position has passed.
+ * Delivers the changes after the change position of a webhook, those of one record in order. A
+ * change that the receiver does not confirm stops no other record: the change position passes it,
+ * and the change is tried again with growing pauses, unless a later change of its record replaces
+ * it. A crash can repeat changes, but leaves none out. Returns how many changes are confirmed.
  */
 export const deliver = async (
   dependencies: DeliveryDependencies,
@@ -44,14 +27,10 @@ export const deliver = async (
   let delivered = 0
   while (performance.now() < until && !dependencies.stop.aborted) {
     const webhook = await findWebhook(dependencies.sql, named)
-    if (webhook?.state !== 'active') break
-    const page = await readChanges(dependencies.sql, webhook.workspaceId, {
-      after: webhook.place,
-      limit: CHANGES_AT_ONCE,
-    })
-    const confirmed = await deliverPage(dependencies, webhook, page)
+    if (webhook?.state !== 'active' || !webhook.isDue) break
+    const confirmed = await deliverNext(dependencies, webhook, until)
+    if (confirmed === undefined) break
     delivered += confirmed
-    if (page === 'expired' || confirmed < page.changes.length || page.next.position === webhook.place.position) break
   }
   return delivered
 }
@@ -68,103 +47,126 @@ export const deliverTest = async (
   return failure?.fault ?? 'confirmed'
 }
 
-/** Delivers a page and moves the change position. Returns how many changes it has passed. */
-const deliverPage = async (
+/**
+ * Delivers the next changes, and the undelivered changes that are due. Returns how many are confirmed; undefined
+ * if there is none to deliver.
+ */
+const deliverNext = async (
   dependencies: DeliveryDependencies,
   webhook: Webhook,
-  page: ChangesPage,
-): Promise<number> => {
+  until: number,
+): Promise<number | undefined> => {
   const { sql } = dependencies
+  const { due, hasRoom } = await listRetries(sql, webhook)
+  const page = hasRoom ? await readNext(dependencies, webhook) : noChanges(webhook)
   if (page === 'expired') {
-    await noteWebhookFault(sql, webhook, { fault: 'position expired', pauseMs: 0, state: 'failed' })
-    return 0
+    await noteDeliveries(sql, webhook, { ...EXPIRED, place: webhook.place })
+    return undefined
   }
-  let confirmed = 0
-  let failure: Failure | undefined
-  while (confirmed < page.changes.length && failure === undefined) {
-    const together = ofDifferentRecords(page.changes.slice(confirmed, confirmed + POSTS_AT_ONCE))
-    const outcomes = await Promise.all(
-      together.map((change) => send(dependencies, webhook, messageOf(webhook, change))),
-    )
-    const failedAt = outcomes.findIndex((outcome) => outcome !== undefined)
-    failure = outcomes[failedAt]
-    confirmed += failedAt < 0 ? outcomes.length : failedAt
-  }
-  const to = failure === undefined ? page.next : placeAt(page.changes[confirmed - 1]?.position ?? 0, page.passSince)
-  if (failure === undefined || confirmed > 0) await advanceWebhook(sql, webhook, { to, delivered: confirmed })
-  if (failure !== undefined && !dependencies.stop.aborted)
-    await noteFailure(sql, confirmed > 0 ? { ...webhook, attempts: 0, failingSince: null } : webhook, failure)
-  return confirmed
+  const changes = ofDifferentRecords(page.changes)
+  const deliveries = alternate(changes.map(newDelivery), retriesOf(due, changes))
+  const outcomes = await sendInTurn(dependencies, webhook, { deliveries, until })
+  const round = judgeRound(webhook, page, { deliveries, outcomes })
+  const hasMoved = round.place.position > webhook.place.position
+  if (outcomes.length === 0 && !hasMoved) return undefined
+  await noteDeliveries(sql, webhook, round)
+  return round.confirmed
 }
+
+const readNext = ({ sql }: DeliveryDependencies, { workspaceId, place }: Webhook): Promise<ChangesPage> =>
+  readChanges(sql, workspaceId, { after: place, limit: CHANGES_AT_ONCE, mostBytes: MOST_BYTES })
+
+const noChanges = ({ place }: Webhook) => ({ changes: [], next: place, passSince: place.passSince })
+const EXPIRED = {
+  confirmed: 0,
+  state: 'failed',
+  receiver: 'failing',
+  fault: 'position expired',
+  pauseMs: 0,
+  attempted: [],
+} as const
 
 /**
  * The changes before the first repeated record. A record that was removed and stored again occurs
  * twice: as a tombstone and as a change.
  */
 const ofDifferentRecords = (changes: readonly Change[]): readonly Change[] => {
-  const names = changes.map(({ kind, id }) => `${kind} ${id}`)
+  const names = changes.map(nameOf)
   const repeated = names.findIndex((name, at) => names.indexOf(name) < at)
   return repeated < 0 ? changes : changes.slice(0, repeated)
 }
 
-type Failure = { fault: string; isGone: boolean; retryAfterMs: number | undefined }
+const nameOf = ({ kind, id }: Pick<Change, 'kind' | 'id'>): string => `${kind} ${id}`
 
-/** Undefined if the receiver has confirmed the message. */
-const send = async (
-  { hashKey, allowedHosts, stop }: DeliveryDependencies,
+const newDelivery = (change: Change): Delivery => {
+  const { kind, id, position, record } = change
+  const isLarge = record !== undefined && record.length > MOST_BYTES
+  return { kind, id, position, isTombstone: record === undefined, isLarge, attempts: 0, change }
+}
+
+/** A new change of a record replaces an undelivered one. Large ones wait for each other. */
+const retriesOf = (due: readonly UndeliveredChange[], changes: readonly Change[]): Delivery[] => {
+  const replaced = new Set(changes.map(nameOf))
+  const firstLarge = due.find(({ isLarge }) => isLarge)
+  return due
+    .filter((change) => !replaced.has(nameOf(change)) && (!change.isLarge || change === firstLarge))
+    .slice(0, CHANGES_AT_ONCE)
+}
+
+/**
+ * New changes and repeated ones, by turns: if all repeated ones fail again, the new ones show
+ * whether the receiver takes others.
+ */
+const alternate = <T>(first: readonly T[], second: readonly T[]): T[] =>
+  Array.from({ length: Math.max(first.length, second.length) }, (_, at) => [
+    ...first.slice(at, at + 1),
+    ...second.slice(at, at + 1),
+  ]).flat()
+
+/**
+ * Sends the changes, several at a time. Ends early if the receiver asks for a pause or confirms
+ * nothing. Returns the outcomes of the first deliveries, in their order.
+ */
+const sendInTurn = async (
+  dependencies: DeliveryDependencies,
   webhook: Webhook,
-  message: { id: string; text: string },
-): Promise<Failure | undefined> => {
-  try {
-    const headers = signed(hashKey, webhook, message)
-    const { status, retryAfter } = await post(new URL(webhook.url), { text: message.text, headers, allowedHosts, stop })
-    if (status >= 200 && status < 300) return undefined
-    return { fault: `status ${status}`, isGone: status === 410, retryAfterMs: retryAfterMs(retryAfter) }
-  } catch (error) {
-    return { fault: describeFault(error), isGone: false, retryAfterMs: undefined }
+  { deliveries, until }: { deliveries: readonly Delivery[]; until: number },
+): Promise<readonly SendOutcome[]> => {
+  const outcomes: SendOutcome[] = []
+  let [next, confirmed, failed] = [0, 0, 0]
+  let mustPause = false
+  const isOver = (): boolean =>
+    dependencies.stop.aborted ||
+    mustPause ||
+    performance.now() > until ||
+    (confirmed === 0 && failed >= FAILURES_TO_STOP)
+  const sendNextOnes = async (): Promise<void> => {
+    while (next < deliveries.length && !isOver()) {
+      const at = next++
+      const outcome = await sendOne(dependencies, webhook, deliveries[at]!)
+      outcomes[at] = outcome
+      if (outcome === 'confirmed') confirmed++
+      else if (outcome !== 'replaced') {
+        failed++
+        mustPause ||= outcome.kind === 'gone' || outcome.askedMs > 0
+      }
+    }
   }
+  const ends = await Promise.allSettled(Array.from({ length: POSTS_AT_ONCE }, sendNextOnes))
+  for (const end of ends) if (end.status === 'rejected') throw end.reason
+  return outcomes
 }
 
-/** The headers of Standard Webhooks. During a rotation, both secrets sign. */
-const signed = (
-  hashKey: HashKey,
-  { id, secretVersion, isRotating }: Pick<Webhook, 'id' | 'secretVersion' | 'isRotating'>,
-  message: { id: string; text: string },
-): Record<string, string> => {
-  const now = new Date()
-  const versions = isRotating ? [secretVersion, secretVersion - 1] : [secretVersion]
-  const signatures = versions.map((version) =>
-    new Signer(webhookSecret(hashKey, id, version)).sign(message.id, now, message.text),
-  )
-  return {
-    'Content-Type': 'application/json',
-    'User-Agent': 'feedback-insights',
-    'webhook-id': message.id,
-    'webhook-timestamp': String(Math.floor(now.getTime() / MS_PER_SECOND)),
-    'webhook-signature': signatures.join(' '),
-  }
-}
-
-/** Every delivery of a change has the same id. */
-const messageOf = (
+const sendOne = async (
+  dependencies: DeliveryDependencies,
   webhook: Webhook,
-  { position, kind, id, record, mergedInto }: Change,
-): { id: string; text: string } => {
-  const type = `${kind}.${record === undefined ? 'deleted' : 'changed'}`
-  const timestamp = new Date(position / MICROSECONDS_PER_MS).toISOString()
-  const data = JSON.stringify({ position, kind, id, deleted: record === undefined, mergedInto })
-  const whole = record === undefined ? data : `${data.slice(0, -1)},"record":${record}}`
-  return { id: `${webhook.id}_${position}`, text: `{"type":"${type}","timestamp":"${timestamp}","data":${whole}}` }
-}
-
-const noteFailure = async (sql: Sql, webhook: Webhook, failure: Failure): Promise<void> => {
-  const { fault, isGone } = failure
-  const { attempts, failingSince } = webhook
-  const isOver = failingSince !== null && Date.now() - failingSince.getTime() > GIVE_UP_AFTER_MS
-  const longest = Math.min(FIRST_PAUSE_MS * 2 ** attempts, LONGEST_PAUSE_MS)
-  await noteWebhookFault(sql, webhook, {
-    fault,
-    pauseMs: Math.min(failure.retryAfterMs ?? longest * (0.5 + Math.random() / 2), GIVE_UP_AFTER_MS),
-    state: isGone ? 'gone' : isOver ? 'failed' : 'active',
-  })
+  { change, position, isLarge }: Delivery,
+): Promise<SendOutcome> => {
+  const { sql, places } = dependencies
+  const sendRead = async (): Promise<SendOutcome> => {
+    const read = change ?? (await readChangeAt(sql, webhook.workspaceId, position))
+    if (read === undefined) return 'replaced'
+    return (await send(dependencies, webhook, messageOf(webhook, read))) ?? 'confirmed'
+  }
+  return isLarge ? places.alone(webhook.workspaceId, sendRead) : sendRead()
 }

@@ -189,6 +189,7 @@ const showFacts = (point) => {
     'Purged keys': point.purgedKeys,
     'Webhooks that fail': point.webhooksFailing,
     'Webhooks that have ended': point.webhooksEnded,
+    'Undelivered changes': point.changesUndelivered,
   }
   byId('facts').replaceChildren(
     ...Object.entries(facts).map(([name, value]) => {

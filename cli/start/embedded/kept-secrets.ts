@@ -11,9 +11,9 @@ const TOKEN_NAMES = ['BOOTSTRAP_ACCESS_TOKEN', 'BOOTSTRAP_ADMIN_TOKEN'] as const
 
 export type Tokens = Readonly<Record<(typeof TOKEN_NAMES)[number], string>>
 
-/** The key for the hashes of this installation, made once. */
-export const keptHashKey = (dataDir: string): string =>
-  keptFile(join(dataDir, 'hash.key'), () => randomBytes(HASH_KEY_BYTES).toString('hex'))
+/** The key for the hashes of this installation, made once. The first call stores `first`. */
+export const keptHashKey = (dataDir: string, first = randomBytes(HASH_KEY_BYTES).toString('hex')): string =>
+  keptFile(join(dataDir, 'hash.key'), () => first)
 
 export const newPassword = (): string => randomBytes(PASSWORD_BYTES).toString('hex')
 

@@ -3,6 +3,7 @@ import { closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { choosePort } from './free-port.ts'
+import { explainFullDisk } from './full-disk.ts'
 import { endLeftover, type StopStep } from './pid-file.ts'
 import { rotateLog } from './program-log.ts'
 import { type StartedProcess, startProcess } from './start-process.ts'
@@ -90,7 +91,8 @@ export const startServer = async (options: ServerOptions): Promise<EmbeddedServe
       throw new Error(`${name} is not ready after ${READY_WITHIN_MS / 1000} s; the end of its log:\n${reason}`)
     }
     if (!passingTrouble.test(reason) || Date.now() > giveUpAt) {
-      throw new Error(options.explainEnd?.(reason) ?? `${name} did not start; the end of its log:\n${reason}`)
+      const explained = explainFullDisk(reason) ?? options.explainEnd?.(reason)
+      throw new Error(explained ?? `${name} did not start; the end of its log:\n${reason}`)
     }
     await pause(TRY_AGAIN_AFTER_MS)
   }

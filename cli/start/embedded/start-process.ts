@@ -56,7 +56,13 @@ export const startProcess = async (
   })
   const pid = child.pid
   if (pid === undefined) throw new Error(`cannot run ${program}`)
-  writePidFile(pidFile, pid)
+  try {
+    writePidFile(pidFile, pid)
+  } catch (error) {
+    // On a full disk. Without the file, no later start would end the process.
+    child.kill('SIGKILL')
+    throw error
+  }
   return {
     pid,
     exited,

@@ -12,6 +12,10 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(committed, document)
   })
 
+  it('has servers without a trailing slash, since the paths begin with one', () => {
+    for (const { url } of document['servers'] as { url: string }[]) assert.doesNotMatch(url, /\/$/)
+  })
+
   it('has a target for each reference, and a reference to each component', () => {
     const refs = new Set<string>()
     for (const [, { $ref }] of objectsIn(document)) {

@@ -92,4 +92,31 @@ describe('waiting for a submission', () => {
     )
     assert.equal((await awaitProgress(SUBMISSION, { until: 'finished', ms: LONG_MS }))?.state, 'applied')
   })
+
+  it('asks for few of many waiting submissions, and answers them all once their log moves', async () => {
+    const WAITING = 20_000
+    const finished = new Set<string>()
+    let most = 0
+    const awaitProgress = createAwaitProgress(
+      async (submissions) => {
+        most = Math.max(most, submissions.length)
+        return submissions.flatMap(({ id }) =>
+          finished.has(id) ? [{ id, state: 'applied' as const, isUnmatched: false }] : [],
+        )
+      },
+      { now: () => 0, stop: new AbortController().signal, hurry: () => {} },
+    )
+    const wait = (workspaceId: string, id: string) =>
+      awaitProgress({ workspaceId, id }, { until: 'finished', ms: LONG_MS })
+    const ids = Array.from({ length: WAITING }, (_, at) => `s${at}`)
+    const waiting = ids.map((id) => wait('w', id))
+    finished.add('repeated').add('other')
+    // A submission that finished long ago, and one of another workspace, do not wait for the first ones.
+    assert.equal((await wait('w', 'repeated'))?.state, 'applied')
+    assert.equal((await wait('v', 'other'))?.state, 'applied')
+    for (const id of ids) finished.add(id)
+    const answered = await Promise.all(waiting)
+    assert.ok(answered.every((progress) => progress?.state === 'applied'))
+    assert.ok(most <= 2_200, `${most} in one query`)
+  })
 })

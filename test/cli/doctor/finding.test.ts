@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { checkApi, checkRuntime, checkWorkerPort } from '../../../cli/doctor/check-machine.ts'
-import { judgeClock } from '../../../cli/doctor/finding.ts'
+import {
+  checkApi,
+  checkRuntime,
+  checkWorkerPort,
+  NOT_READY,
+  withoutConsequences,
+} from '../../../cli/doctor/check-machine.ts'
+import { judgeClock, well, wrong } from '../../../cli/doctor/finding.ts'
 
 /** An address for documentation (RFC 5737). This machine does not have it. */
 const FOREIGN_HOST = '192.0.2.1'
@@ -15,6 +21,13 @@ describe('findings', () => {
     assert.equal(at(1_500, 2_000).level, 'well')
     assert.equal(at(-90_000, 10).level, 'trouble')
     assert.match(at(-90_000, 10).what, /90005 ms behind/)
+  })
+
+  it('leave out an API that is not ready because of a server, and nothing else', () => {
+    const notReady = wrong('The API at x is not ready.', NOT_READY)
+    const [disk, full] = [wrong('0 MiB are free in DATA_DIR.', 'x'), wrong('Redis refuses all writes.', 'x')]
+    assert.deepEqual(withoutConsequences([disk, notReady, full]), [disk, full])
+    assert.deepEqual(withoutConsequences([disk, notReady, well('Redis 7 answers.')]).length, 3)
   })
 
   it('about the runtime compare versions as numbers', () => {

@@ -20,7 +20,7 @@ describe('cells', () => {
     cells: readonly (readonly [string, unknown])[],
   ])[] = [
     [
-      'are numbers only in decimal digits; an empty cell or a placeholder such as N/A is no number',
+      'are numbers only in decimal digits, also with an exponent; an empty cell or a placeholder such as N/A is no number',
       'rating',
       {},
       [
@@ -29,8 +29,16 @@ describe('cells', () => {
         ['-.5', { rating: -0.5 }],
         ['+07', { rating: 7 }],
         ['0', { rating: 0 }],
-        ...['', ' ', 'null', 'NULL', 'N/A', '-', 'undefined', 'nan'].map((cell) => [cell, {}] as const),
-        ...['0x10', '1e3', '0b11', '4,5', '4/5', 'Infinity', '５', 'true'].map(
+        ['1e3', { rating: 1_000 }],
+        ['1e+15', { rating: 1e15 }],
+        ['-2.5E-1', { rating: -0.25 }],
+        ['="4"', { rating: 4 }],
+        ["'4.5", { rating: 4.5 }],
+        ['"3"', { rating: 3 }],
+        ...['', ' ', 'null', 'NULL', 'N/A', '-', 'undefined', 'nan', '\\N', '#DIV/0!', '(none)'].map(
+          (cell) => [cell, {}] as const,
+        ),
+        ...['0x10', '1e', 'e3', '(5)', '0b11', '4,5', '4/5', 'Infinity', '５', 'true'].map(
           (cell) => [cell, { rating: cell }] as const,
         ),
       ],
@@ -41,9 +49,13 @@ describe('cells', () => {
       {},
       [
         ['T-1\u00a0', { sourceId: 'T-1' }],
-        ['0', { sourceId: '0' }],
         ['007', { sourceId: '007' }],
-        ...['', ' ', 'null', 'undefined', 'None', 'n/a', '\u200b'].map((cell) => [cell, {}] as const),
+        ...['="007"', '"007"', "'007", "'007'", `'="007"`].map((cell) => [cell, { sourceId: '007' }] as const),
+        ["'@18", { sourceId: '@18' }],
+        ['<4711@mail.example>', { sourceId: '<4711@mail.example>' }],
+        ...['', ' ', 'null', 'undefined', 'None', 'n/a', '\u200b', '0', '\\N', '#N/A', '{{id}}', "'-"].map(
+          (cell) => [cell, {}] as const,
+        ),
       ],
     ],
     [
@@ -85,10 +97,21 @@ describe('cells', () => {
         ...['2024-03-31 02:30:00+00', '2024-03-31T02:30:00 +0000', '2024-03-31 02:30 UTC+00:00'].map(
           (cell) => [cell, { createdAt: '2024-03-31T02:30:00+00:00' }] as const,
         ),
+        [' 1711852200 ', { createdAt: '2024-03-31T02:30:00Z' }],
+        ['1711852200123', { createdAt: '2024-03-31T02:30:00.123Z' }],
+        ['1711852200123456', { createdAt: '2024-03-31T02:30:00.123456Z' }],
+        ['1711852200.25', { createdAt: '2024-03-31T02:30:00.25Z' }],
+        ...['N/A', '\\N', '-'].map((cell) => [cell, {}] as const),
         ['2024-03-31T02:30:00,25-0130', { createdAt: '2024-03-31T02:30:00.25-01:30' }],
-        ...['2024-03-31', '2024-03-31 02:30:00', '31/03/2024', '1711852200', '2024-03-31Z'].map(
-          (cell) => [cell, { createdAt: cell }] as const,
-        ),
+        ...[
+          '2024-03-31',
+          '2024-03-31 02:30:00',
+          '31/03/2024',
+          '2024-03-31Z',
+          '20240331',
+          '20240331023000',
+          '1.71E+09',
+        ].map((cell) => [cell, { createdAt: cell }] as const),
       ],
     ],
     [

@@ -24,6 +24,41 @@ const TABLES: readonly Case[] = [
     { lines: ['line 3', 'line 5'], refused: [`line 2: ${MALFORMED}`, `line 4: ${MALFORMED}`] },
   ],
   [
+    'a cell such as ="007", in quotes or not, is its text',
+    '="title","=""description""",rating\n="007",="a, ""b""",="4"\n"=""008""","=""c""","=""5"""\n=A1&"x",d,3\n',
+    {
+      bodies: [
+        { title: '007', description: 'a, "b"', rating: 4 },
+        { title: '008', description: 'c', rating: 5 },
+      ],
+      refused: [`line 4: ${MALFORMED}`],
+    },
+  ],
+  [
+    'backslashes before quotes, as MySQL writes them, if that gives fewer malformed rows',
+    'title,description\nA,"He said \\"no, never\\", twice"\nB,"C:\\\\temp\\\\"\nC,"\\"x\\"\\\ny"\nD,"a ""b"" \\n"\n',
+    {
+      bodies: [
+        { title: 'A', description: 'He said "no, never", twice' },
+        { title: 'B', description: 'C:\\temp\\' },
+        { title: 'C', description: '"x"\ny' },
+        { title: 'D', description: 'a "b" \\n' },
+      ],
+      refused: [],
+    },
+  ],
+  [
+    'backslashes at the end of a cell are text if the quotes are well-formed without them',
+    'title,description\n"C:\\",a\n"D:\\",b\n',
+    {
+      bodies: [
+        { title: 'C:\\', description: 'a' },
+        { title: 'D:\\', description: 'b' },
+      ],
+      refused: [],
+    },
+  ],
+  [
     'a quote that never closes, before further rows: only its line is refused',
     'description,title\n1,a\n"open,b\n2,c\n3,d\n',
     { lines: ['line 2', 'line 4', 'line 5'], refused: ['line 3: a quote is opened and never closed'] },

@@ -1,20 +1,88 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import {
-  canonicalDomain,
-  canonicalEmail,
-  canonicalName,
-  isPlaceholder,
-  PLACEHOLDERS,
-} from '../../../contract/identity/keys.ts'
+import { canonicalDomain, canonicalEmail, canonicalName, hasEmail } from '../../../contract/identity/keys.ts'
+import { isAddress, isPlaceholder, PLACEHOLDER_WORDS } from '../../../contract/identity/placeholders.ts'
 import { MAX_IDENTIFIER_CHARACTERS } from '../../../contract/limits.ts'
+import { domainKey, emailKey, emailText, nameKey, standsForNothing } from '../../model/plain-keys.ts'
 import { seeded } from '../../support/property-seed.ts'
 
 type Canonical = (given: string) => string | undefined
 
+/** Parts of the marks of templates. */
+const MARKS = [
+  '(',
+  '(a',
+  ')',
+  '[',
+  '{',
+  '{a',
+  '{a}',
+  '}',
+  '${',
+  '%',
+  '%a',
+  '#',
+  '#a',
+  '##a',
+  '*|',
+  '*|a',
+  '|*',
+  '<a@b>',
+  '\\',
+]
+
 /** Validation reports all problems, so it also computes the forms of texts that are too long. */
 const LONG_REPEATS = 100_000
+
+/** Texts that stand for nothing, by the rule that says so. */
+const NOTHING: Readonly<Record<string, readonly string[]>> = {
+  'a text without letters and digits': ['', ' ', '-', '--', '?', '.', '…', '—', '\u200b', '***', '@', '🤷', '{}', '<>'],
+  'the null of a database': ['\\N', '\\\\N', '\\n'],
+  'a text in brackets': ['(null)', '(blank)', '[NULL]', '<null>', '<NA>', '{id}', '[object Object]', '((none given))'],
+  'a text in marks of templates': [
+    '{{ticket.requester.email}}',
+    '{{ user.id }}',
+    '${email}',
+    '%EMAIL%',
+    '%recipient.email%',
+    '#email#',
+    '##email##',
+    '*|EMAIL|*',
+    '{{org.id}}-{{user.id}}',
+    '{{#if name}}{{name}}{{/if}}',
+    '%FIRST% %LAST%',
+  ],
+  'an error of a spreadsheet': ['#N/A', '#REF!', '#VALUE!', '#NAME?', '#DIV/0!', '#NULL!', '#NUM!', '#ЗНАЧ!', '#Н/A'],
+  'a word for nothing': [...PLACEHOLDER_WORDS, 'not\u00a0provided', 'NaN', 'NaT', 'N.A.', 'Missing'],
+}
+const ALL_NOTHING = Object.values(NOTHING).flat()
+
+/** Texts that are values, although they look like some of those above. */
+const SOMETHING = [
+  'nullam',
+  '00',
+  'none@x.example',
+  'a-',
+  'Guest House',
+  '1?',
+  'null'.repeat(150),
+  '(a) and (b)',
+  '[EU] Sales',
+  '<b>Acme</b>',
+  'Acme (Berlin)',
+  '#123',
+  '#1!',
+  'C#',
+  '100% of 20%',
+  '50%',
+  '\\Network\\N',
+  '{a',
+  'a}',
+  '{{a}} b',
+  '<4711@mail.example.org>',
+  '{4F6B0F0E-8f0a-4b61-9d0b-3f3c1f2f9b77}',
+]
 
 /** Texts by their canonical form. */
 const FORMS: readonly [string, Canonical, Record<string, readonly string[]>][] = [
@@ -37,8 +105,7 @@ const FORMS: readonly [string, Canonical, Record<string, readonly string[]>][] =
         'Kate < kate@x.example >',
       ],
       'ren\u00e9@x.example': ['ren\u00e9@x.example', 'rene\u0301@x.example', 'RENe\u0301@x.example'],
-      'user-7': ['user-7', ' user-7 ', 'user\u200d-7', 'User <user-7>'],
-      'USER-7': ['USER-7'],
+      'user-7@intranet': ['user-7@intranet', ' USER-7@intranet ', 'user\u200d-7@intranet', 'User <user-7@intranet>'],
       // Only the case of ASCII letters is folded, so the KELVIN SIGN does not become the k of
       // kate@.
       'Kate@x.example': ['\u212aate@x.example'],
@@ -96,8 +163,8 @@ for (const [kind, canonical, forms] of FORMS) {
       })
     }
 
-    it('is absent for blank texts and placeholders, in lower and upper case and with invisible characters around them', () => {
-      for (const placeholder of ['', ...PLACEHOLDERS]) {
+    it('is absent for texts that stand for nothing, in lower and upper case and with invisible characters around them', () => {
+      for (const placeholder of ALL_NOTHING) {
         for (const form of [placeholder, placeholder.toUpperCase(), ` ${placeholder}\u00a0`, `\u200b${placeholder}`]) {
           assert.equal(canonical(form), undefined, JSON.stringify(form))
         }
@@ -118,7 +185,22 @@ for (const [kind, canonical, forms] of FORMS) {
     })
 
     it('is computed in linear time: quadratic time would exceed the time of a test', () => {
-      for (const part of ['<', '<a>', ' ', '<a> ', 'mailto:', 'www.', '.', ':', '@', '/', '\u200b', '\u0301', '?']) {
+      for (const part of [
+        '<',
+        '<a>',
+        ' ',
+        '<a> ',
+        'mailto:',
+        'www.',
+        '.',
+        ':',
+        '@',
+        '/',
+        '\u200b',
+        '\u0301',
+        '?',
+        ...MARKS,
+      ]) {
         const text = part.repeat(LONG_REPEATS)
         for (const given of [text, `${text}x`, `x${text}`, `http://${text}`]) canonical(given)
       }
@@ -137,12 +219,47 @@ describe('a key', () => {
     assert.equal(canonicalName('[object\u00a0object]'), undefined)
   })
 
-  it('is not a placeholder if a placeholder is only a part of it', () => {
-    for (const text of ['nullam', '00', 'none@x.example', 'a-', 'Guest House', '?!', 'null'.repeat(150)]) {
-      assert.equal(isPlaceholder(text), false, text)
-    }
+  for (const [rule, given] of Object.entries(NOTHING)) {
+    it(`is absent for ${rule}`, () => {
+      for (const text of given) {
+        assert.equal(isPlaceholder(text), true, text)
+        assert.equal(isPlaceholder(` \u200b${text} `), true, text)
+      }
+    })
+  }
+
+  it('is no placeholder if a placeholder is only a part of it, or if the brackets hold an address or a UUID', () => {
+    for (const text of SOMETHING) assert.equal(isPlaceholder(text), false, text)
+  })
+
+  it('is an email only if it is an address: one @ between two texts that are no placeholders', () => {
+    for (const text of ['x', 'keine', 'no email', 'user-7', 'null@null', 'undefined@undefined', 'guest@x.example'])
+      assert.deepEqual([canonicalEmail(text), hasEmail(text)], [undefined, true], text)
+    for (const text of ['{{user}}@x.example', 'kate@{{domain}}', '@kate', 'kate@', 'a@b@x.example', 'Kate <kate>'])
+      assert.deepEqual([canonicalEmail(text), hasEmail(text)], [undefined, true], text)
+    for (const text of ALL_NOTHING) assert.equal(hasEmail(text), false, text)
+    assert.equal(isAddress('kate@x.example'), true)
+  })
+
+  it('has the same canonical form by a second implementation of the rules', () => {
+    const drawn = fc.oneof(
+      texts,
+      fc.array(fc.constantFrom(...PIECES), { maxLength: 6 }).map((parts) => parts.join('')),
+    )
+    fc.assert(
+      fc.property(drawn, (given) => {
+        assert.equal(isPlaceholder(given), standsForNothing(given))
+        assert.equal(canonicalEmail(given), emailKey(given))
+        assert.equal(hasEmail(given), emailText(given) !== undefined)
+        assert.equal(canonicalName(given), nameKey(given))
+        assert.equal(canonicalDomain(given), domainKey(given))
+      }),
+      seeded({ numRuns: 1_000 }),
+    )
   })
 })
+
+const PIECES = [...MARKS, ...ALL_NOTHING, ...SOMETHING, 'a', '7', ' ', '@', '@x.example', '!', '/A', 'http://', '-']
 
 /** Texts from the characters that matter for the forms, and random texts. */
 const texts = fc.oneof(

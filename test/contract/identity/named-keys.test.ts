@@ -66,8 +66,10 @@ describe('the keys that a submission names', () => {
     ])
   })
 
-  it('are a contact of the feedback itself, for a name alone', () => {
+  it('are a contact of the feedback itself, for a name alone or an email that is no address', () => {
     assert.deepEqual(named('create_feedback', { contact: { name: 'Ada' } }), ['refer contactName'])
+    assert.deepEqual(named('create_feedback', { contact: { email: 'keine' } }), ['refer contactName'])
+    assert.deepEqual(named('create_feedback', { contact: { email: '\\N' } }), [])
     assert.deepEqual(named('create_feedback', { contact: { name: 'unknown' }, account: { name: ' ' } }), [])
   })
 
@@ -84,6 +86,8 @@ describe('the keys that a submission names', () => {
       'identify domain acme.example',
       'identify accountName Acme hasDomain',
     ])
+    const nameless = { id: 'ada', source: 'CRM', properties: { $email: 'keine' } }
+    assert.deepEqual(named('identify_contact', nameless), ['identify contactExternalId ada in CRM'])
     assert.deepEqual(named('identify_contact', { id: 'ada', source: 'CRM' }), ['identify contactExternalId ada in CRM'])
     assert.deepEqual(named('identify_account', body.account), named('identify_contact', body).slice(2))
   })

@@ -9,6 +9,7 @@ import {
   listDead,
   markReplayed,
   setAside,
+  takeDueRetries,
 } from '../../../db/submissions/dead.ts'
 import type { Sql } from '../../../db/connection/postgres.ts'
 import { findPurge } from '../../../db/purges/removal.ts'
@@ -91,6 +92,26 @@ describe('a dead submission', () => {
     assert.deepEqual([receipt?.state, receipt?.error], ['dead', 'another reason'])
     assert.equal((await progress()).dead, 1)
     assert.deepEqual(await begunReplays(), [])
+  })
+
+  it('is to be replayed after a minute, ten minutes and an hour if its fault may pass, and then no more', async () => {
+    const submission = feedback({ email: 'ada@example.com' })
+    const { submissionId: id, number: originalNumber } = submission
+    const minutes: (number | null)[] = []
+    for (let death = 1; death <= 4; death++) {
+      const again = death === 1 ? submission : { ...submission, number: feedback({}).number, originalNumber }
+      const dead = { submission: again, attempts: 2, reason: 'x', mayPass: true, expected: await position() }
+      assert.ok(await setAside(schema.sql, hashKey, dead))
+      const [row] = await schema.sql<[{ minutes: number | null }]>`
+        select extract(epoch from retry_at - died_at)::float8 / 60 as minutes from dead_submission where id = ${id}`
+      minutes.push(row.minutes)
+      await schema.sql`update dead_submission set retry_at = now() where id = ${id} and retry_at is not null`
+      const due = (await takeDueRetries(schema.sql, 100)).filter((retry) => retry.id === id)
+      assert.equal(due.length, death < 4 ? 1 : 0)
+      assert.equal((await markReplayed(schema.sql, workspaceId, id)).outcome, 'queued')
+      assert.deepEqual([...(await takeDueRetries(schema.sql, 100))], [], 'a replay is not repeated while it is queued')
+    }
+    assert.deepEqual(minutes, [1, 10, 60, null])
   })
 
   it('can be dropped, unless it is queued again', async () => {

@@ -143,7 +143,7 @@ describe('a worker that applies logs', () => {
     assert.deepEqual(new Set(Object.values(await rig.statesOf(workspaceId))), new Set(['applied']))
   })
 
-  it('ends a submission as dead after eight failures in a stride of one', async () => {
+  it('ends a submission as dead after two failures in a stride of one, and plans its replay', async () => {
     const workspaceId = await rig.makeWorkspace()
     const ids = await rig.admit(workspaceId, [feedbackBody('stubborn'), feedbackBody('last')])
     const relent = await rig.failOn('stubborn', '40P01')
@@ -154,11 +154,14 @@ describe('a worker that applies logs', () => {
     })
     await relent()
     assert.deepEqual(await rig.statesOf(workspaceId), { [ids[0]!]: 'dead', [ids[1]!]: 'applied' })
-    assert.equal(rig.logged('apply_failed').length, 7)
+    assert.equal(rig.logged('apply_failed').length, 1)
     assert.deepEqual(
       rig.logged('submission_dead').map(({ attempts, fault }) => [attempts, fault]),
-      [[8, 'PostgresError 40P01']],
+      [[2, 'PostgresError 40P01']],
     )
+    const retries = await rig.sql`
+      select from dead_submission where workspace_id = ${workspaceId} and retry_at between died_at and now() + interval '1 minute'`
+    assert.equal(retries.count, 1)
   })
 
   it('ends a submission as dead when three workers have died with it in quarantine', async () => {

@@ -1,0 +1,90 @@
+import { Webhook as Signer } from 'standardwebhooks'
+import type { HashKey } from '../../contract/identity/keys.ts'
+import { webhookSecret } from '../../contract/token-format.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
+import type { Change } from '../../db/reads/changes.ts'
+import type { Webhook } from '../../db/webhooks.ts'
+import { MICROSECONDS_PER_MS } from '../../queue/keys.ts'
+import { codeOf, describeFault } from '../../runtime/fault.ts'
+import { NOT_PUBLIC_ADDRESS } from '../../runtime/public-address.ts'
+import { retryAfterMs } from '../../runtime/retry-after.ts'
+import type { Places } from './places.ts'
+import { post } from './post.ts'
+
+export type DeliveryDependencies = {
+  sql: Sql
+  hashKey: HashKey
+  /** Hosts that may have addresses outside the public internet. */
+  allowedHosts: readonly string[]
+  places: Places
+  stop: AbortSignal
+}
+
+export type SignedMessage = { id: string; text: string }
+
+/**
+ * A message that the receiver has not confirmed.
+ *
+ * - `final`: the receiver refuses this message, and would refuse it again.
+ * - `gone`: the receiver wants no messages.
+ * - `stopped`: the worker ends.
+ *
+ * `askedMs`: the pause that the receiver has asked for.
+ */
+export type DeliveryFailure = { kind: 'passing' | 'final' | 'gone' | 'stopped'; fault: string; askedMs: number }
+
+const [BAD_REQUEST, GONE, CONTENT_TOO_LARGE, UNPROCESSABLE, TOO_MANY] = [400, 410, 413, 422, 429]
+const FINAL: readonly number[] = [BAD_REQUEST, CONTENT_TOO_LARGE, UNPROCESSABLE]
+/** The pause after a 429 without Retry-After. */
+const TOO_MANY_PAUSE_MS = 1_000
+const MS_PER_SECOND = 1_000
+
+/** Undefined if the receiver has confirmed the message. */
+export const send = async (
+  { hashKey, allowedHosts, stop }: DeliveryDependencies,
+  webhook: Webhook,
+  message: SignedMessage,
+): Promise<DeliveryFailure | undefined> => {
+  try {
+    const headers = signed(hashKey, webhook, message)
+    const { status, retryAfter } = await post(new URL(webhook.url), { text: message.text, headers, allowedHosts, stop })
+    if (status >= 200 && status < 300) return undefined
+    const askedMs = retryAfterMs(retryAfter) ?? (status === TOO_MANY ? TOO_MANY_PAUSE_MS : 0)
+    const kind = status === GONE ? 'gone' : FINAL.includes(status) ? 'final' : 'passing'
+    return { kind, fault: `status ${status}`, askedMs }
+  } catch (error) {
+    const fault = codeOf(error) === NOT_PUBLIC_ADDRESS ? NOT_ALLOWED : describeFault(error)
+    return { kind: stop.aborted ? 'stopped' : 'passing', fault, askedMs: 0 }
+  }
+}
+
+const NOT_ALLOWED = `${NOT_PUBLIC_ADDRESS} (WEBHOOK_ALLOWED_HOSTS of the worker does not name the host)`
+
+/** The headers of Standard Webhooks. During a rotation, both secrets sign. */
+const signed = (
+  hashKey: HashKey,
+  { id, secretVersion, isRotating }: Pick<Webhook, 'id' | 'secretVersion' | 'isRotating'>,
+  message: SignedMessage,
+): Record<string, string> => {
+  const now = new Date()
+  const versions = isRotating ? [secretVersion, secretVersion - 1] : [secretVersion]
+  const signatures = versions.map((version) =>
+    new Signer(webhookSecret(hashKey, id, version)).sign(message.id, now, message.text),
+  )
+  return {
+    'Content-Type': 'application/json',
+    'User-Agent': 'feedback-insights',
+    'webhook-id': message.id,
+    'webhook-timestamp': String(Math.floor(now.getTime() / MS_PER_SECOND)),
+    'webhook-signature': signatures.join(' '),
+  }
+}
+
+/** Every delivery of a change has the same id. */
+export const messageOf = (webhook: Webhook, { position, kind, id, record, mergedInto }: Change): SignedMessage => {
+  const type = `${kind}.${record === undefined ? 'deleted' : 'changed'}`
+  const timestamp = new Date(position / MICROSECONDS_PER_MS).toISOString()
+  const data = JSON.stringify({ position, kind, id, deleted: record === undefined, mergedInto })
+  const whole = record === undefined ? data : `${data.slice(0, -1)},"record":${record}}`
+  return { id: `${webhook.id}_${position}`, text: `{"type":"${type}","timestamp":"${timestamp}","data":${whole}}` }
+}
