@@ -1,21 +1,14 @@
 import type { AccountContext, FeedbackContext } from '../../db/reads/context.ts'
-import type {
-  GroupChange,
-  Comparison,
-  ComparisonRequest,
-  FeedbackCounts,
-  GroupRequest,
-} from '../../db/reads/counts.ts'
+import type { GroupChange, Comparison, ComparisonRequest, CountRequest } from '../../db/reads/counts.ts'
 import type { FeedbackFilters } from '../../db/reads/lists.ts'
 import { isRefusal, type Refusal } from '../http/refusal.ts'
 import { type Page, readPage, type WantedPage } from '../reads/lists.ts'
 import { type ReadContext, withPermit } from '../reads/reads.ts'
-import { feedbackOf, groupOf } from './answers.ts'
+import { feedbackOf, groupOf, keyOf } from './answers.ts'
 import type { Sight } from './quote.ts'
 
 /** The reads that only agents use. Each rejects if the database does not answer in time. */
 export type AgentReads = {
-  count: (asked: GroupRequest) => Promise<FeedbackCounts>
   compare: (asked: ComparisonRequest) => Promise<Comparison>
   feedbackContext: (workspaceId: string, id: string) => Promise<FeedbackContext | undefined>
   accountContext: (workspaceId: string, id: string) => Promise<AccountContext | undefined>
@@ -71,16 +64,17 @@ const readGroups = <Given extends object, Found extends object>(
   withPermit(asked, () => read({ ...given, workspaceId: asked.workspaceId }), 'countPermits')
 
 /** Figures in total and of the first groups, as agents see them. */
-export const countForAgent = async (asked: AgentRead, given: Omit<GroupRequest, 'workspaceId'>) => {
-  const counts = await readGroups(asked, given, asked.agentReads.count)
+export const countForAgent = async (asked: AgentRead, given: Omit<CountRequest, 'workspaceId'>) => {
+  const counts = await readGroups(asked, given, asked.dependencies.countFeedback)
   if (isRefusal(counts)) return counts
-  const { top, groups, ...all } = counts
-  return { ...all, groups: top.map((each) => groupOf(each, given.by, asked.sight)), moreGroups: groups - top.length }
+  const { total, top, groups } = counts
+  return { ...total, groups: top.map((each) => groupOf(each, given.by, asked.sight)), moreGroups: groups - top.length }
 }
 
 export const compareForAgent = async (asked: AgentRead, given: Omit<ComparisonRequest, 'workspaceId'>) => {
   const found = await readGroups(asked, given, asked.agentReads.compare)
   if (isRefusal(found)) return found
-  const shownGroups = (changes: GroupChange[]) => changes.map((each) => groupOf(each, given.by, asked.sight))
+  const shownGroups = (changes: GroupChange[]) =>
+    changes.map(({ key, name, ...numbers }) => ({ ...keyOf({ key, name }, given.by, asked.sight), ...numbers }))
   return { ...found, grows: shownGroups(found.grows), falls: shownGroups(found.falls) }
 }

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { type AccountRow, type FeedbackContext, MOST_JSON_CHARACTERS } from '../../db/reads/context.ts'
-import type { Dimension } from '../../db/reads/counts.ts'
+import type { Dimension, Dimensions, Group } from '../../db/reads/counts.ts'
 import type { Feedback, StoredConversation, StoredMessage } from '../../contract/record-schemas.ts'
 import { quoteOf, quoteSchema, show, type Sight } from './quote.ts'
 
@@ -13,18 +13,30 @@ const MOST_LABEL_CHARACTERS = 512
 const MOST_PERSONAL_CHARACTERS = 4_000
 
 export const nextPage = v.pipe(v.nullable(v.string()), v.description('Leads to the next page; null at the end.'))
-const average = v.nullable(v.number())
+
+export const figures = {
+  feedback: v.number(),
+  rated: v.pipe(v.number(), v.description('How many of these have a rating on a known scale.')),
+  satisfaction: v.pipe(
+    v.nullable(v.number()),
+    v.description('Their mean satisfaction, from 0 (as bad as possible) to 1, whatever the scales of their sources.'),
+  ),
+  bad: v.pipe(v.nullable(v.number()), v.description('The share of these with a satisfaction of at most 0.4.')),
+}
 
 export const feedbackItem = v.strictObject({
   id: v.string(),
   createdAt: v.string(),
   source: v.string(),
   rating: v.optional(v.number()),
+  satisfaction: v.optional(v.number()),
   tags: v.array(v.string()),
   moreTags: v.optional(v.number()),
   customerId: v.optional(v.string()),
   accountId: v.optional(v.string()),
+  accountName: v.optional(v.string()),
   projectId: v.optional(v.string()),
+  projectName: v.optional(v.string()),
   quote: quoteSchema,
 })
 export const group = v.strictObject({
@@ -33,11 +45,10 @@ export const group = v.strictObject({
     v.description('The value, or the id of the account or project. Null stands for feedback without a value.'),
   ),
   name: v.optional(v.string()),
-  feedback: v.number(),
-  rated: v.pipe(v.number(), v.description('How many of these feedback records have a rating.')),
-  averageRating: average,
+  thenKey: v.optional(v.nullable(v.string())),
+  thenName: v.optional(v.string()),
+  ...figures,
 })
-export const figures = { feedback: v.number(), rated: v.number(), averageRating: average }
 export const groupChange = v.strictObject({
   key: v.nullable(v.string()),
   name: v.optional(v.string()),
@@ -64,6 +75,9 @@ export const customer = v.strictObject({
 
 export const label = (text: string, sight: Sight): string => show(text, MOST_LABEL_CHARACTERS, sight).text
 
+const labelOf = (text: string | null | undefined, sight: Sight): string | undefined =>
+  text == null ? undefined : label(text, sight)
+
 /** The members that have a value. */
 export const definedMembers = <T extends object>(members: T): { [K in keyof T]: Exclude<T[K], null | undefined> } =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value != null)) as never
@@ -74,35 +88,41 @@ export const feedbackOf = (
   most = LISTED_CHARACTERS,
 ): v.InferOutput<typeof feedbackItem> => {
   const { id, description, title, tags = [], ...record } = given as Feedback
-  const { createdAt, source = '', rating, customerId, accountId, projectId } = record
+  const { createdAt, source = '', rating, satisfaction, customerId, accountId, projectId } = record
   return definedMembers({
     id,
     createdAt,
     source: label(source, sight),
     rating,
+    satisfaction,
     tags: tags.slice(0, MOST_TAGS).map((tag) => label(tag, sight)),
     moreTags: tags.length > MOST_TAGS ? tags.length - MOST_TAGS : undefined,
     customerId,
     accountId,
+    accountName: labelOf(record.accountName, sight),
     projectId,
+    projectName: labelOf(record.projectName, sight),
     quote: quoteOf({ kind: 'feedback', id, title, text: description }, most, sight),
   })
 }
 
-/**
- * Keys of groups are labels, ids, weeks or ratings. Names of projects are always shown. Names of
- * accounts are left out unless the token may read personal data.
- */
-export const groupOf = <T extends { key: string | null; name: string | null }>(
-  { key, name, ...numbers }: T,
-  by: Dimension,
-  sight: Sight,
-) => {
-  const isSeen = name !== null && (by === 'project' || sight.readsPersonal)
+type GroupKey = { key: string | null; name: string | null }
+
+/** Keys of groups are labels, ids, times or ratings. Names of people are for `read:personal` alone. */
+export const keyOf = ({ key, name }: GroupKey, by: Dimension, sight: Sight): { key: string | null; name?: string } => {
+  const isSeen = name !== null && (by !== 'customer' || sight.readsPersonal)
   const isLabel = by === 'tag' || by === 'source'
   return {
     key: key !== null && isLabel ? label(key, sight) : key,
     ...(isSeen && { name: label(name, sight) }),
+  }
+}
+
+export const groupOf = ({ keys, ...numbers }: Group, by: Dimensions, sight: Sight): v.InferOutput<typeof group> => {
+  const [first, second] = keys.map((key, at) => keyOf(key, by[at]!, sight))
+  return {
+    ...first!,
+    ...(second && { thenKey: second.key, ...(second.name !== undefined && { thenName: second.name }) }),
     ...numbers,
   }
 }

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { instantOf } from '../../contract/date-time.ts'
-import { type Dimension, DIMENSION_NAMES } from '../../db/reads/counts.ts'
+import { type Dimension, DIMENSION_NAMES, ORDERS } from '../../db/reads/counts.ts'
 import { isRefusal } from '../http/refusal.ts'
 import { feedbackItem, figures, group, groupChange } from './answers.ts'
 import { compareForAgent, countForAgent, findFeedback } from './agent-read.ts'
@@ -29,12 +29,19 @@ export const countTool = defineTool({
   name: 'count_feedback',
   title: 'Count feedback',
   description:
-    'Counts feedback that matches all given filters, with the average rating: in total, and by tag, week (from Monday, ' +
-    'UTC, the latest first), account, project, source or rating. By tag, a feedback counts once for each of its tags. ' +
-    'Between the first and the last week with feedback, a week without has 0. Use the figures as they are, and do not ' +
-    'estimate others.',
+    'Counts feedback that matches all given filters, with its satisfaction: in total, and by one dimension, or by one and ' +
+    'then by another. Weeks begin on Monday, in UTC; by week or month the latest comes first, and a time without ' +
+    'feedback between others has 0. By tag, a feedback counts once for each of its tags. Use the figures as they are, and ' +
+    'do not estimate others.',
   input: v.strictObject({
     by: dimensionOf(DIMENSION_NAMES),
+    thenBy: v.optional(v.pipe(dimensionOf(DIMENSION_NAMES), v.description('A second, other dimension.'))),
+    order: v.optional(
+      v.pipe(
+        v.picklist(ORDERS, `one of ${ORDERS.join(', ')}`),
+        v.description('feedback: most first. satisfaction: least first. bad: the greatest share of bad ratings first.'),
+      ),
+    ),
     words: v.optional(searchedWords),
     ...filters,
     ...span,
@@ -45,8 +52,9 @@ export const countTool = defineTool({
     groups: v.array(group),
     moreGroups: v.pipe(v.number(), v.description('How many further groups there are.')),
   }),
-  run: async (asked, { by, limit: most, ...given }) => {
-    const counts = await countForAgent(asked, { by, filters: filtersOf(given), limit: most })
+  run: async (asked, { by, thenBy, order, limit: most, ...given }) => {
+    const dimensions = thenBy === undefined || thenBy === by ? ([by] as const) : ([by, thenBy] as const)
+    const counts = await countForAgent(asked, { by: dimensions, order, filters: filtersOf(given), limit: most })
     return isRefusal(counts) ? counts : { answer: counts, records: counts.feedback }
   },
 })
@@ -63,7 +71,7 @@ export const whatsNew = defineTool({
   output: v.strictObject({ ...figures, topTags: v.array(group), newest: v.array(feedbackItem) }),
   run: async (asked, { since, limit: most }) => {
     const wanted = filtersOf({ createdFrom: since })
-    const counts = await countForAgent(asked, { by: 'tag', filters: wanted, limit: TOP_TAGS })
+    const counts = await countForAgent(asked, { by: ['tag'], filters: wanted, limit: TOP_TAGS })
     if (isRefusal(counts)) return counts
     const page = await findFeedback(asked, wanted, { limit: most })
     if (isRefusal(page)) return page
@@ -75,13 +83,13 @@ export const whatsNew = defineTool({
 const spanCount = v.strictObject({ from: v.string(), to: v.string(), feedback: v.number() })
 const changes = v.array(groupChange)
 /** A week is itself a span of time, so it does not grow or fall. */
-const COMPARED = DIMENSION_NAMES.filter((name) => name !== 'week')
+const COMPARED = DIMENSION_NAMES.filter((name) => name !== 'week' && name !== 'month')
 
 export const comparePeriods = defineTool({
   name: 'compare_periods',
   title: 'What grows and what falls',
   description:
-    'Compares two successive spans of the same length. Tells which tags, accounts, projects, sources or ratings have ' +
+    'Compares two successive spans of the same length. Tells which tags, accounts, customers, projects, sources or ratings have ' +
     'more feedback in the later span, and which have less, the greatest changes first.',
   input: v.strictObject({
     by: dimensionOf(COMPARED),

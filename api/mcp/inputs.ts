@@ -64,6 +64,9 @@ export const span = {
 export const ratings = {
   ratingMin: rating('Feedback with this rating or more. What 1 and 5 mean depends on the source.'),
   ratingMax: rating('Feedback with this rating or less.'),
+  satisfactionMax: rating(
+    'Feedback with this satisfaction or less, from 0 to 1: the same for all sources. At most 0.4 is bad.',
+  ),
 }
 /** The filters for feedback, except words and times. Feedback must match all given filters. */
 export const filters = {
@@ -94,6 +97,7 @@ export const filtersOf = (given: v.InferOutput<typeof allFilters>): FeedbackFilt
   projectId: given.projectId,
   ratingMin: given.ratingMin,
   ratingMax: given.ratingMax,
+  satisfactionMax: given.satisfactionMax,
   createdFrom: given.createdFrom,
   createdTo: given.createdTo,
   q: given.words,

@@ -102,9 +102,9 @@ export const readAccount = async (
   })
   if (isRefusal(found)) return found
   const filters = { accountId: found.id }
-  const counts = await countForAgent(asked, { by: 'tag', filters, limit: TOP_GROUPS })
+  const counts = await countForAgent(asked, { by: ['tag'], filters, limit: TOP_GROUPS })
   if (isRefusal(counts)) return counts
-  const weeks = await countForAgent(asked, { by: 'week', filters, limit: TOP_GROUPS })
+  const weeks = await countForAgent(asked, { by: ['week'], filters, limit: TOP_GROUPS })
   if (isRefusal(weeks)) return weeks
   const latest = await findFeedback(asked, filters, { limit: LATEST })
   if (isRefusal(latest)) return latest

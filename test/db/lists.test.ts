@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { countFeedback } from '../../db/reads/insights.ts'
+import { countFeedback } from '../../db/reads/counts.ts'
 import { type FeedbackFilters, type ListRequest, readList } from '../../db/reads/lists.ts'
 import { seeded } from '../support/property-seed.ts'
 import { makeWorkspaces, sharedSchema } from '../support/schema.ts'
@@ -105,70 +105,8 @@ describe('a list whose statements look at few records', () => {
       { customerId: absorber, source: 'Moving' },
     ]) {
       for (const mostLooked of [5, 400]) assert.deepEqual(await walkAll(filters, 10, mostLooked), all)
-      const { feedback } = await countFeedback(sql, { workspaceId, by: 'source', filters, limit: 10 })
-      assert.equal(feedback, 60)
+      const { total } = await countFeedback(sql, { workspaceId, by: ['source'], filters, limit: 10 })
+      assert.equal(total.feedback, 60)
     }
-  })
-})
-
-describe('a count by week', () => {
-  it('has every week from the first to the last with feedback, and 0 for a week without', async () => {
-    const own = randomUUID()
-    await makeWorkspaces(sql, [own])
-    await sql`
-      insert into feedback (workspace_id, id, description, tags_generated, source, rating, source_created_at, first_number, number,
-        change_position)
-      select ${own}, md5('week' || at)::uuid, 'x', true, 'API', 4, at, 1, 1, 1
-      from unnest(array['2026-01-05Z', '2026-01-11T23:59:59Z', '2026-02-01Z']::timestamptz[]) as at`
-    const counts = await countFeedback(sql, { workspaceId: own, by: 'week', filters: {}, limit: 3 })
-    const { top, ...all } = counts
-    assert.deepEqual(all, { feedback: 3, rated: 3, averageRating: 4, groups: 4 })
-    assert.deepEqual(
-      top.map(({ key, feedback, rated, averageRating }) => [key, feedback, rated, averageRating]),
-      [
-        ['2026-01-26', 1, 1, 4],
-        ['2026-01-19', 0, 0, null],
-        ['2026-01-12', 0, 0, null],
-      ],
-    )
-    const none = await countFeedback(sql, { workspaceId: own, by: 'week', filters: { source: 'none' }, limit: 3 })
-    assert.deepEqual(none, { feedback: 0, rated: 0, averageRating: null, groups: 0, top: [] })
-  })
-})
-
-describe('the form in which a search compares texts', () => {
-  it('is that of NFKC without format characters for any text', async () => {
-    const blocks = [
-      [0x20, 0x24f],
-      [0x300, 0x3ff],
-      [0x400, 0x6ff],
-      [0x1100, 0x11ff],
-      [0x2000, 0x2bff],
-      [0x3000, 0x30ff],
-    ]
-    const places = [
-      ...blocks,
-      [0xac00, 0xad00],
-      [0xf900, 0xffef],
-      [0x1d400, 0x1d7ff],
-      [0x1f100, 0x1f6ff],
-      [0xe0000, 0xe007f],
-    ]
-    const letters = fc
-      .oneof(...places.map(([min, max]) => fc.integer({ min: min!, max: max! })))
-      .map((at) => String.fromCodePoint(at))
-    const texts = fc.array(fc.array(letters, { maxLength: 6 }), { minLength: 300, maxLength: 300 })
-    await fc.assert(
-      fc.asyncProperty(texts, async (given) => {
-        const written = given.map((text) => text.join('').replaceAll(/\p{Cs}/gu, ''))
-        const normalized = written.map((text) => text.replaceAll(/\p{Cf}/gu, '').normalize('NFKC'))
-        const rows = await sql<{ form: string; expected: string }[]>`
-          select search_form(w.text) as form, replace(lower(n.text), 'ς', 'σ') as expected
-          from unnest(${written}::text[]) with ordinality as w (text, place)
-          join unnest(${normalized}::text[]) with ordinality as n (text, place) using (place)`
-        for (const { form, expected } of rows) assert.equal(form, expected)
-      }),
-      seeded({ numRuns: 20 }),
-    )
   })
 })

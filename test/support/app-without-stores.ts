@@ -65,6 +65,12 @@ export const emptyReads: ReadDependencies = {
   readRecord: async () => undefined,
   currentId: async (_, { id }) => id,
   readList: async () => ({ records: [], next: undefined }),
+  countFeedback: async () => ({
+    total: { feedback: 0, rated: 0, satisfaction: null, bad: null },
+    groups: 0,
+    top: [],
+    next: undefined,
+  }),
   readChanges: async (_, { after }) => ({ changes: [], next: after, passSince: undefined }),
 }
 
@@ -72,7 +78,6 @@ export const emptyReads: ReadDependencies = {
 export const emptyMcp: McpDependencies = {
   reads: emptyReads,
   agentReads: {
-    count: notAsked,
     compare: notAsked,
     feedbackContext: notAsked,
     accountContext: notAsked,
