@@ -19,7 +19,8 @@ import { readReceipt, type ReceiptSources } from './receipts.ts'
 import { type Refusal, refusalResponse } from './http/refusal.ts'
 import type { Arrival } from './http/arrival.ts'
 import { isHostValid, INVALID_HOST } from './http/request-host.ts'
-import { keepRequestId, requestIdOf } from './http/request-id.ts'
+import { answerAnyMethod } from './http/any-method.ts'
+import { requestIdOf } from './http/request-id.ts'
 import type { Handler } from './serve.ts'
 import { createOpenFiles } from './page-files.ts'
 import { answerStartPage } from './start-page.ts'
@@ -98,32 +99,6 @@ export const createApp = (dependencies: AppDependencies): { handle: Handler } =>
       return response
     },
   }
-}
-
-/** Answers HEAD as GET, without the body. */
-const answerAnyMethod = async (given: Request, answer: Handler): Promise<Response> => {
-  const isHead = given.method === 'HEAD'
-  const url = withBoundedQuery(given.url)
-  if (!isHead && url === given.url) return answer(given)
-  const request = isHead ? new Request(url, { headers: given.headers, signal: given.signal }) : new Request(url, given)
-  keepRequestId(given, request)
-  const response = await answer(request)
-  if (!isHead) return response
-  await response.body?.cancel()
-  return new Response(null, response)
-}
-
-/**
- * More parameters than a valid query has. Elysia parses the query of each request, before a token
- * is checked, and thousands of parameters would take milliseconds. A read refuses the
- * rest of the query, with as many problems as an answer reports.
- */
-const MOST_PARAMETERS = 250
-
-const withBoundedQuery = (url: string): string => {
-  let end = url.indexOf('?')
-  for (let count = 0; end !== -1 && count < MOST_PARAMETERS; count++) end = url.indexOf('&', end + 1)
-  return end === -1 ? url : url.slice(0, end)
 }
 
 const refusedHead = (request: Request, readsTrailers: boolean): Refusal | undefined => {

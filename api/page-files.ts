@@ -28,19 +28,16 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 type FileHeaders = Readonly<Record<string, string>>
 type FileContent = string | Uint8Array<ArrayBuffer>
 
-/**
- * The answer with a file of a page. The extension of the name gives the type. Calls `ended` when a
- * large file is written, and at once for a small one.
- */
-export const pageFile = (
-  name: string,
-  content: FileContent,
-  headers: FileHeaders = {},
-  ended: () => void = () => {},
-): Response => {
+/** The answer with a file of a page. The extension of the name gives the type. */
+export const pageFile = (name: string, content: FileContent, headers: FileHeaders = {}): Response =>
+  sendFile({ name, content, headers, ended: () => {} })
+
+type SentFile = { name: string; content: FileContent; headers: FileHeaders; ended: () => void }
+
+/** Calls `ended` when a large file is written. */
+const sendFile = ({ name, content, headers, ended }: SentFile): Response => {
   const bytes = typeof content === 'string' ? new TextEncoder().encode(content) : content
   const isLarge = bytes.byteLength > LARGE_BYTES
-  if (!isLarge) ended()
   return new Response(isLarge ? inChunks(chunksOfBytes(bytes), ended) : bytes, {
     headers: {
       'Content-Security-Policy': POLICY,
@@ -81,7 +78,8 @@ export const createOpenFiles = (patienceMs: number = PATIENCE_MS): SendOpenFile 
   return async (name, content, headers) => {
     if (content.length <= LARGE_BYTES) return pageFile(name, content, headers)
     const { promise: answer, resolve } = Promise.withResolvers<Response>()
-    const send = () => new Promise<true>((written) => resolve(pageFile(name, content, headers, () => written(true))))
+    const send = () =>
+      new Promise<true>((written) => resolve(sendFile({ name, content, headers, ended: () => written(true) })))
     // The semaphore shares its permits between names. Here, each request counts for itself.
     const demand = { workspaceId: randomUUID(), permits: 1 }
     void places.tryRun(demand, send, patienceMs).then((isSent) => {

@@ -15,3 +15,26 @@ const letNext = (): void => {
   if (waiting.length > 0) setImmediate(letNext)
   first?.()
 }
+
+/** So long is a piece of the work on many items. */
+const PIECE_MS = 10
+
+/** Begins the work on each item, in their order and in pieces. */
+export const inTurns = async <Item, Done>(
+  items: readonly Item[],
+  work: (item: Item) => Promise<Done>,
+): Promise<Done[]> => {
+  const begun: Promise<Done>[] = []
+  let turnEndsAt = 0
+  for (const item of items) {
+    if (performance.now() > turnEndsAt) {
+      await takeTurn()
+      turnEndsAt = performance.now() + PIECE_MS
+    }
+    const doing = work(item)
+    // Promise.all below throws the fault.
+    doing.catch(() => {})
+    begun.push(doing)
+  }
+  return Promise.all(begun)
+}

@@ -33,7 +33,7 @@ type WaitingRequest = AwaitedSubmission & {
 
 /** The waiting requests of a workspace, in their order. */
 type WaitingSubmissions = { all: Set<WaitingRequest>; unasked: Set<WaitingRequest> }
-type WaitingByWorkspace = ReadonlyMap<string, WaitingSubmissions>
+type WaitingByWorkspace = Map<string, WaitingSubmissions>
 
 type LookSteps = { find: FindProgress; now: () => number; hurry: (workspaceId: string) => void }
 
@@ -46,7 +46,7 @@ export const createAwaitProgress = (
   find: FindProgress,
   { now, stop, hurry }: Omit<LookSteps, 'find'> & { stop: AbortSignal },
 ): AwaitProgress => {
-  const waiting = new Map<string, WaitingSubmissions>()
+  const waiting: WaitingByWorkspace = new Map()
   let isLooking = false
 
   const look = async (): Promise<void> => {
@@ -62,19 +62,6 @@ export const createAwaitProgress = (
     for (const { all } of waiting.values()) for (const { answer } of all) answer(undefined)
   })
 
-  const add = (request: WaitingRequest): void => {
-    const own = waiting.get(request.workspaceId) ?? { all: new Set(), unasked: new Set() }
-    waiting.set(request.workspaceId, own)
-    own.all.add(request)
-    own.unasked.add(request)
-  }
-  const remove = (request: WaitingRequest): void => {
-    const own = waiting.get(request.workspaceId)
-    own?.all.delete(request)
-    own?.unasked.delete(request)
-    if (own?.all.size === 0) waiting.delete(request.workspaceId)
-  }
-
   return (submission, { until, ms }) =>
     new Promise((resolve) => {
       if (stop.aborted) return resolve(undefined)
@@ -84,13 +71,27 @@ export const createAwaitProgress = (
         deadline: now() + ms,
         looks: 0,
         answer: (progress) => {
-          remove(request)
+          remove(waiting, request)
           resolve(progress)
         },
       }
-      add(request)
+      add(waiting, request)
       if (!isLooking) void look()
     })
+}
+
+const add = (waiting: WaitingByWorkspace, request: WaitingRequest): void => {
+  const own = waiting.get(request.workspaceId) ?? { all: new Set(), unasked: new Set() }
+  waiting.set(request.workspaceId, own)
+  own.all.add(request)
+  own.unasked.add(request)
+}
+
+const remove = (waiting: WaitingByWorkspace, request: WaitingRequest): void => {
+  const own = waiting.get(request.workspaceId)
+  own?.all.delete(request)
+  own?.unasked.delete(request)
+  if (own?.all.size === 0) waiting.delete(request.workspaceId)
 }
 
 /**

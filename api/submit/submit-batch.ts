@@ -33,7 +33,7 @@ import { jsonAnswer } from '../http/json-answer.ts'
 import { refuseByEmptyBucket } from './rate-limit.ts'
 import { isStrict } from '../http/request-headers.ts'
 import { parseBody } from '../http/read-body.ts'
-import { takeTurn } from '../http/take-turn.ts'
+import { inTurns } from '../http/take-turn.ts'
 
 /** In the answer to a single submission, the members between `status` and `body` are headers. */
 export const batchResult = about(
@@ -124,26 +124,6 @@ const KEY_OF_BATCH: Refusal = {
       path: 'Idempotency-Key',
     },
   ],
-}
-
-/** While a large batch is worked on, other requests get the process this often. */
-const YIELD_EVERY_MS = 10
-
-/** Begins the work on each item, in their order. */
-const inTurns = async <Item, Done>(items: readonly Item[], work: (item: Item) => Promise<Done>): Promise<Done[]> => {
-  const begun: Promise<Done>[] = []
-  let turnEndsAt = 0
-  for (const item of items) {
-    if (performance.now() > turnEndsAt) {
-      await takeTurn()
-      turnEndsAt = performance.now() + YIELD_EVERY_MS
-    }
-    const doing = work(item)
-    // Promise.all below throws the fault.
-    doing.catch(() => {})
-    begun.push(doing)
-  }
-  return Promise.all(begun)
 }
 
 /** An item before its admission. `operation` is undefined if the item itself is malformed. */

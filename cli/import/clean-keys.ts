@@ -79,7 +79,7 @@ const withoutContacts = ({ value, doubts }: Cleaned, kind: Kind): Cleaned => {
   }
 }
 
-/** The members by which a reference of a feedback names its record, and those that it may also have. */
+/** The members by which a reference of a feedback names its record, and its other members. */
 const REFERENCES = [
   { member: 'contact', names: ['id', 'email', 'name'], others: ['sourceData'] },
   { member: 'account', names: ['id', 'domain', 'name'], others: ['sourceData', 'contractValue'] },

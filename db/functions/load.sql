@@ -1,5 +1,5 @@
 -- Loads the stored data of keys. keys: for each kind an array of {workspace_id, key} with the flags
--- of `Need` (fold/stored.ts), and ofAnySize: metadata in any size. A key that nothing has gives no
+-- of `Need` (fold/stored.ts). A key that nothing has gives no
 -- row. found: a `StoredRow` without its profile. profile: the contact or account of the key, if the
 -- key asks for it. Each workspace also has a row of kind `progress`, unless it is deleted.
 --

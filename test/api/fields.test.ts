@@ -18,8 +18,8 @@ const DATE_TIME = 'an existing date-time of RFC 3339 with an offset, such as 202
 type Wrong = readonly [value: JsonValue, mustBe: string]
 
 const all = (mustBe: string, ...values: JsonValue[]): Wrong[] => values.map((value) => [value, mustBe])
-/** The note becomes three characters in Unicode NFC. */
-const TOO_LONG = all('at most 512 characters long', 'x'.repeat(513), '\u{1D160}'.repeat(171))
+/** The Hebrew letter becomes three characters in Unicode NFC. */
+const TOO_LONG = all('at most 512 characters long', `${'x'.repeat(511)}@x`, `${'\uFB2C'.repeat(171)}@x`)
 const NO_TEXT = all('a string', 918_273_645, true, ['x'], { x: 1 })
 
 /** Values of a wrong type or form, and the expected form in the message. */

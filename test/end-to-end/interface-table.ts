@@ -21,7 +21,7 @@ export const SUCCESS: Readonly<Record<OperationPath, number>> = {
   '/conversations': 200,
 }
 /** 512 characters. The last one has two units of UTF-16. */
-export const LONGEST = `${'x'.repeat(511)}😀`
+export const LONGEST = `${'x'.repeat(509)}@x😀`
 
 /** `short`: at most 512 characters; `id`: short and not empty; `text`: another bound or none. */
 export type Kind = 'text' | 'short' | 'id' | 'number' | 'boolean' | 'date-time' | 'object' | 'array'

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'
+import process from 'node:process'
 import { after, before, it } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { contactIdKey, contactSourceKey, emailKey, hashKeyFrom } from '../../contract/identity/keys.ts'
@@ -7,12 +8,12 @@ import { ownWorkspace } from '../support/own-workspace.ts'
 import { type Service, startService } from '../support/service.ts'
 import { describeWhere } from '../support/where.ts'
 
-const PEOPLE = 3_000
+const PEOPLE = process.env['TEST_SIZE'] === 'long' ? 3_000 : 1_500
 /** The most keys that a contact can have: 60 kB of metadata. */
 const KEYS = 1_000
 const MOST_GROWN_BYTES = 300_000_000
 const LOOK_EVERY_MS = 20
-const PATIENCE_MS = 240_000
+const PATIENCE_MS = 600_000
 
 const MISSING = existsSync('/proc/self/status') ? undefined : 'there is no /proc'
 

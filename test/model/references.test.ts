@@ -133,7 +133,7 @@ describe('blank keys and placeholders', () => {
     assert.deepEqual([contactOf(tables, X)?.email, contactOf(tables, Y)?.email], ['n/a', 'N/A'])
   })
 
-  it('that are no addresses stay in the column, and unite nobody', () => {
+  it('of emails that are no addresses stay in the column, and link no records', () => {
     const tables = after(
       byEmail('keine'),
       byEmail('keine', { name: 'Ann' }),
