@@ -19,6 +19,7 @@ export const TABLES_FOLDER = 'tables'
 export const rowsFile = (table: string): string => `${TABLES_FOLDER}/${table}.ndjson`
 
 const FORMAT = 1
+const CHARACTERS_AT_ONCE = 1_000_000
 
 const whole = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
 const writtenFile = v.object({ bytes: whole, lines: whole, sha256: v.string() })
@@ -45,12 +46,23 @@ export const createLinesFile = async (path: string) => {
   const file = await open(path, 'wx', OWNER_ONLY)
   const hash = createHash('sha256')
   const written = { bytes: 0, lines: 0 }
+  const append = async (text: string): Promise<void> => {
+    const bytes = Buffer.from(text)
+    await file.appendFile(bytes)
+    hash.update(bytes)
+    written.bytes += bytes.length
+  }
   return {
+    /** A line can have many megabytes, so few of them are copied at a time. */
     write: async (lines: readonly string[]): Promise<void> => {
-      const bytes = Buffer.from(lines.map((line) => `${line}\n`).join(''))
-      await file.appendFile(bytes)
-      hash.update(bytes)
-      written.bytes += bytes.length
+      let piece = ''
+      for (const line of lines) {
+        piece += `${line}\n`
+        if (piece.length < CHARACTERS_AT_ONCE) continue
+        await append(piece)
+        piece = ''
+      }
+      await append(piece)
       written.lines += lines.length
     },
     /** Waits until the file is on the disk. */
