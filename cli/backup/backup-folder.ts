@@ -36,9 +36,9 @@ const manifest = v.object({
   tables: v.array(v.object({ name: v.string(), columns: v.array(v.string()) })),
   files: v.record(v.string(), writtenFile),
 })
-export type Manifest = v.InferOutput<typeof manifest>
+export type BackupManifest = v.InferOutput<typeof manifest>
 
-export const manifestText = (content: Omit<Manifest, 'format'>): string =>
+export const manifestText = (content: Omit<BackupManifest, 'format'>): string =>
   `${JSON.stringify({ format: FORMAT, ...content }, null, 2)}\n`
 
 /** Writes lines into a new file that only its owner can read. */
@@ -79,7 +79,7 @@ export const createLinesFile = async (path: string) => {
  *
  * @throws CommandError when the folder is no whole backup
  */
-export const checkBackup = async (folder: string): Promise<Manifest> => {
+export const checkBackup = async (folder: string): Promise<BackupManifest> => {
   const text = await readFile(join(folder, FILES.manifest), 'utf8').catch((error: unknown) => {
     throw new CommandError(
       `${folder} is no whole backup: ${FILES.manifest} cannot be read (${describeFault(error)}). Name a folder that npm run backup has finished.`,
