@@ -60,7 +60,7 @@ const ONLY_IN: Readonly<Record<string, string>> = {
   elysia: 'api',
   ioredis: 'queue',
   postgres: 'db',
-  standardwebhooks: 'worker',
+  standardwebhooks: 'test',
 }
 
 const WITH_ALL_PACKAGES: ReadonlySet<string> = new Set(['bench', 'demo', 'test'])

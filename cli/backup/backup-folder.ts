@@ -19,6 +19,7 @@ export const TABLES_FOLDER = 'tables'
 export const rowsFile = (table: string): string => `${TABLES_FOLDER}/${table}.ndjson`
 
 const FORMAT = 1
+const CHARACTERS_AT_ONCE = 1_000_000
 
 const whole = v.pipe(v.number(), v.safeInteger(), v.minValue(0))
 const writtenFile = v.object({ bytes: whole, lines: whole, sha256: v.string() })
@@ -35,9 +36,9 @@ const manifest = v.object({
   tables: v.array(v.object({ name: v.string(), columns: v.array(v.string()) })),
   files: v.record(v.string(), writtenFile),
 })
-export type Manifest = v.InferOutput<typeof manifest>
+export type BackupManifest = v.InferOutput<typeof manifest>
 
-export const manifestText = (content: Omit<Manifest, 'format'>): string =>
+export const manifestText = (content: Omit<BackupManifest, 'format'>): string =>
   `${JSON.stringify({ format: FORMAT, ...content }, null, 2)}\n`
 
 /** Writes lines into a new file that only its owner can read. */
@@ -45,12 +46,23 @@ export const createLinesFile = async (path: string) => {
   const file = await open(path, 'wx', OWNER_ONLY)
   const hash = createHash('sha256')
   const written = { bytes: 0, lines: 0 }
+  const append = async (text: string): Promise<void> => {
+    const bytes = Buffer.from(text)
+    await file.appendFile(bytes)
+    hash.update(bytes)
+    written.bytes += bytes.length
+  }
   return {
+    /** A line can have many megabytes, so few of them are copied at a time. */
     write: async (lines: readonly string[]): Promise<void> => {
-      const bytes = Buffer.from(lines.map((line) => `${line}\n`).join(''))
-      await file.appendFile(bytes)
-      hash.update(bytes)
-      written.bytes += bytes.length
+      let piece = ''
+      for (const line of lines) {
+        piece += `${line}\n`
+        if (piece.length < CHARACTERS_AT_ONCE) continue
+        await append(piece)
+        piece = ''
+      }
+      await append(piece)
       written.lines += lines.length
     },
     /** Waits until the file is on the disk. */
@@ -67,7 +79,7 @@ export const createLinesFile = async (path: string) => {
  *
  * @throws CommandError when the folder is no whole backup
  */
-export const checkBackup = async (folder: string): Promise<Manifest> => {
+export const checkBackup = async (folder: string): Promise<BackupManifest> => {
   const text = await readFile(join(folder, FILES.manifest), 'utf8').catch((error: unknown) => {
     throw new CommandError(
       `${folder} is no whole backup: ${FILES.manifest} cannot be read (${describeFault(error)}). Name a folder that npm run backup has finished.`,

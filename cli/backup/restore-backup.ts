@@ -14,10 +14,10 @@ import type { Log } from '../../queue/log/log.ts'
 import { replayPurges } from '../purge/replay-purges.ts'
 import { readLines } from '../read-lines.ts'
 import { CommandError } from '../run-command.ts'
-import { FILES, type Manifest, rowsFile } from './backup-folder.ts'
+import { FILES, type BackupManifest, rowsFile } from './backup-folder.ts'
 
 /** `purges`: the files of purged keys to replay. */
-export type CheckedBackup = { folder: string; manifest: Manifest; key: string; purges: readonly string[] }
+export type CheckedBackup = { folder: string; manifest: BackupManifest; key: string; purges: readonly string[] }
 
 type RestoreCounts = { rows: number; waiting: number; keys: number; contacts: number }
 
@@ -26,7 +26,7 @@ type RestoreCounts = { rows: number; waiting: number; keys: number; contacts: nu
  *
  * @throws CommandError
  */
-export const refuseOtherTables = async (manifest: Manifest): Promise<void> => {
+export const refuseOtherTables = async (manifest: BackupManifest): Promise<void> => {
   const migrations = await readMigrations()
   const isOlder = manifest.migrations.length < migrations.length
   if (!isOlder && reasonToRefuse(migrations, manifest.migrations) === undefined) return

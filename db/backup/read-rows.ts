@@ -5,7 +5,7 @@ import { quoted, SESSION_OF_BACKUP, type TableColumns } from './backup-tables.ts
 type BackupRow = { table: string; row: string }
 
 /** A row can be as large as a customer, and memory holds this many. */
-const ROWS_AT_ONCE = 20
+const ROWS_AT_ONCE = 5
 
 /**
  * All rows of the tables, as of one moment: one statement has one snapshot. A cursor reads the rows,

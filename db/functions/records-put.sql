@@ -21,8 +21,7 @@ begin
     case when x.given ? 'source_created_at' then r.source_created_at else h.source_created_at end,
     case when x.given ? 'source_updated_at' then r.source_updated_at else h.source_updated_at end,
     case when r.has_all_properties then r.properties else coalesce(h.properties || r.properties, h.properties, r.properties, '{}') end,
-    least(h.first_number, r.first_number),
-    nullif(coalesce(h.listed_number, h.first_number, r.listed_number), least(h.first_number, r.first_number)),
+    least(h.first_number, r.first_number), coalesce(h.listed_number, h.first_number, r.listed_number),
     greatest(h.number, r.number), newest_number(h.number, h.newest_number, r.number, r.newest_number),
     g.saved_position + r.change_position
   from jsonb_array_elements(rows) as x (given)
@@ -65,8 +64,7 @@ begin
     case when x.given ? 'source_created_at' then r.source_created_at else h.source_created_at end,
     case when x.given ? 'source_updated_at' then r.source_updated_at else h.source_updated_at end,
     case when r.has_all_properties then r.properties else coalesce(h.properties || r.properties, h.properties, r.properties, '{}') end,
-    least(h.first_number, r.first_number),
-    nullif(coalesce(h.listed_number, h.first_number, r.listed_number), least(h.first_number, r.first_number)),
+    least(h.first_number, r.first_number), coalesce(h.listed_number, h.first_number, r.listed_number),
     greatest(h.number, r.number), newest_number(h.number, h.newest_number, r.number, r.newest_number),
     g.saved_position + r.change_position
   from jsonb_array_elements(rows) as x (given)

@@ -28,7 +28,7 @@ create table contact (
   -- The first submission about the contact, also about an absorbed one, and the last one that
   -- changed it.
   first_number bigint not null,
-  -- The first submission about the contact itself. Null if this is first_number.
+  -- The first submission about the contact itself. Null stands for first_number.
   listed_number bigint,
   number bigint not null,
   -- Of the submissions that changed the contact: the greatest number at acceptance. Null if this is

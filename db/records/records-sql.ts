@@ -133,7 +133,7 @@ const valueOf = (name: string, table: RecordTable): string => {
     case 'newest':
       return 'newest_number(h.number, h.newest_number, r.number, r.newest_number)'
     case 'listed':
-      return 'nullif(coalesce(h.listed_number, h.first_number, r.listed_number), least(h.first_number, r.first_number))'
+      return 'coalesce(h.listed_number, h.first_number, r.listed_number)'
     case 'keep':
       return `h.${name}`
     case 'sum':

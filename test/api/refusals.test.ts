@@ -37,6 +37,8 @@ const tooLarge = (bytes: number): Expected => [
   `The body is too large: at most ${bytes} bytes, counted after decompression. The operators set the limit: MAX_BODY_BYTES, or MAX_CONVERSATION_BYTES for conversations. The limit of a batch is fixed.`,
 ]
 const invalid = (message: string, path = ''): Expected => [400, [{ message, path }]]
+const NOT_ACCEPTED = 'Nothing was accepted; retry later.'
+const NOT_CONFIRMED = 'Nothing was confirmed; retry later with the same ids.'
 const unavailable = (error: string): Expected => [503, error, { 'Retry-After': '5' }]
 const wrongMethod = (allow: string): Expected => [405, `This path takes ${allow} only.`, { Allow: allow }]
 const NOTHING: Expected = [404, 'There is nothing at this path.']
@@ -135,10 +137,8 @@ const LIMITED: Expected = [
   'Rate limit exceeded: submissions are limited to 10 per minute. Retry later, in 2 s. The operators set the limit: CONVERSATIONS_PER_MINUTE, or SUBMISSIONS_PER_MINUTE for other operations.',
   { 'Retry-After': '2' },
 ]
-const QUEUE_SILENT = unavailable(
-  'The queue did not answer in time. Nothing was confirmed; retry later with the same ids.',
-)
-const DATABASE_AWAY = unavailable('The database cannot be reached. Nothing was accepted; retry later.')
+const QUEUE_SILENT = unavailable(`The queue did not answer in time. ${NOT_CONFIRMED}`)
+const DATABASE_AWAY = unavailable(`The database cannot be reached. ${NOT_ACCEPTED}`)
 const purge: Sent = { path: `/api/v1${PURGE}`, body: '{"id":"x"}' }
 const list: Sent = { method: 'GET', path: '/api/v1/feedbacks' }
 const receipt = (id: string): Sent => ({ method: 'GET', path: `/api/v1/submissions/${id}` })
@@ -170,30 +170,26 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
   ],
   'too many submissions of the workspace wait': [
     admit('full'),
-    unavailable(
-      'Too many submissions of this workspace wait to be processed (maxmemory of Redis). Nothing was accepted; retry later.',
-    ),
+    unavailable(`Too many submissions of this workspace wait to be processed (maxmemory of Redis). ${NOT_ACCEPTED}`),
   ],
   'too many submissions of all workspaces wait': [
     {
       intake: { ...admit('full').intake, pressure: { current: () => 'backlog', bytesLeft: () => 0, added: () => {} } },
     },
-    unavailable('Too many submissions wait to be processed (MAX_BACKLOG). Nothing was accepted; retry later.'),
+    unavailable(`Too many submissions wait to be processed (MAX_BACKLOG). ${NOT_ACCEPTED}`),
   ],
   'too few replicas have the submission': [
     admit('unreplicated'),
-    unavailable(
-      'Too few replicas have the submission yet (REDIS_REPLICAS_ACK). Nothing was confirmed; retry later with the same ids.',
-    ),
+    unavailable(`Too few replicas have the submission yet (REDIS_REPLICAS_ACK). ${NOT_CONFIRMED}`),
   ],
   'Redis does not answer': [{ intake: { admit: () => fails(new Error('timed out')) } }, QUEUE_SILENT],
   'Redis is full': [
     { intake: { admit: () => fails(FULL_REDIS) } },
-    unavailable('The queue is nearly full (maxmemory of Redis). Nothing was accepted; retry later.'),
+    unavailable(`The queue is nearly full (maxmemory of Redis). ${NOT_ACCEPTED}`),
   ],
   'Redis refuses writes': [
     { intake: { admit: () => fails(replyError('READONLY')) } },
-    unavailable('The queue refuses writes at the moment. Nothing was confirmed; retry later with the same ids.'),
+    unavailable(`The queue refuses writes at the moment. ${NOT_CONFIRMED}`),
   ],
   'the process has as many bodies in hand as it may': [
     {

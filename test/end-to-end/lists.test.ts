@@ -113,7 +113,7 @@ describe('lists over HTTP', () => {
     }
   })
 
-  it('a search compares letters whatever their case and their form in Unicode', async () => {
+  it('a search compares letters in any case and any form of Unicode', async () => {
     const own = await ownWorkspace({ sql: service.all, urls: service.urls })
     const texts: Record<string, string> = {
       a: 'Die GRÖSSE der Schrift',

@@ -59,11 +59,12 @@ describe('with a proxy in the environment, a request to this machine', () => {
   for (const runtime of ['Bun', 'Deno'] as const) {
     it(`of a webhook takes no proxy on ${runtime}, even with NODE_USE_ENV_PROXY`, async () => {
       const code = `
+        import { Buffer } from 'node:buffer'
         import process from 'node:process'
         process.env.NODE_USE_ENV_PROXY = '1'
         const { post } = await import('./worker/webhooks/post.ts')
         const stop = AbortSignal.timeout(10_000)
-        const { status } = await post(new URL('http://127.0.0.1:${port}/'), { text: '', headers: {}, allowedHosts: ['127.0.0.1'], stop })
+        const { status } = await post(new URL('http://127.0.0.1:${port}/'), { body: Buffer.alloc(0), headers: {}, allowedHosts: ['127.0.0.1'], stop })
         console.log(status)`
       assert.equal(await printed(runtime, code), 200)
     })

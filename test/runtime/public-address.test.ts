@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Buffer } from 'node:buffer'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
@@ -82,7 +83,7 @@ describe('addresses of the public internet', () => {
     const server = createServer((_, response) => response.writeHead(204).end())
     await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve))
     const url = new URL(`http://LOCALHOST:${(server.address() as AddressInfo).port}/`)
-    const sent = { text: '{}', headers: {}, stop: new AbortController().signal }
+    const sent = { body: Buffer.from('{}'), headers: {}, stop: new AbortController().signal }
     try {
       assert.equal((await post(url, { ...sent, allowedHosts: ['localhost'] })).status, 204)
       await assert.rejects(post(url, { ...sent, allowedHosts: [] }), { code: NOT_PUBLIC_ADDRESS })

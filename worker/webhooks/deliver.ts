@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import { listRetries, noteDeliveries, readChangeAt, type UndeliveredChange } from '../../db/deliveries.ts'
 import { type Change, type ChangesPage, readChanges } from '../../db/reads/changes.ts'
@@ -42,8 +43,8 @@ export const deliverTest = async (
 ): Promise<string> => {
   const webhook = await findWebhook(dependencies.sql, named)
   if (webhook === undefined) return 'the webhook does not exist'
-  const text = JSON.stringify({ type: 'webhook.test', timestamp: new Date().toISOString(), data: {} })
-  const failure = await send(dependencies, webhook, { id: `${webhook.id}_test_${randomUUID()}`, text })
+  const body = Buffer.from(JSON.stringify({ type: 'webhook.test', timestamp: new Date().toISOString(), data: {} }))
+  const failure = await send(dependencies, webhook, { id: `${webhook.id}_test_${randomUUID()}`, body })
   return failure?.fault ?? 'confirmed'
 }
 

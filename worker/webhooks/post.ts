@@ -10,14 +10,14 @@ const ANSWER_WITHIN_MS = 15_000
 const CONNECT_WITHIN_MS = 3_000
 
 type PostRequest = {
-  text: string
+  body: Buffer
   headers: Readonly<Record<string, string>>
   allowedHosts: readonly string[]
   stop: AbortSignal
 }
 
 /**
- * Posts a text to an address of the public internet, or to an allowed host, and reads the head of
+ * Posts a body to an address of the public internet, or to an allowed host, and reads the head of
  * the answer. It uses no proxy and follows no redirect.
  *
  * A socket in place of the runtime's HTTP client: an endless head, or endless informational heads,
@@ -25,7 +25,7 @@ type PostRequest = {
  *
  * @throws with the code of the failure
  */
-export const post = async (url: URL, { text, headers, allowedHosts, stop }: PostRequest): Promise<AnswerHead> => {
+export const post = async (url: URL, { body, headers, allowedHosts, stop }: PostRequest): Promise<AnswerHead> => {
   const over = new AbortController()
   const end = (): void => over.abort(stop.reason)
   const late = setTimeout(
@@ -37,7 +37,7 @@ export const post = async (url: URL, { text, headers, allowedHosts, stop }: Post
     stop.throwIfAborted()
     const addresses = await unlessOver(over.signal, checkedAddresses(url.hostname, allowedHosts))
     const socket = await connectToFirst(url, addresses, over.signal)
-    return await exchange(socket, requestBytes(url, headers, text), over.signal)
+    return await exchange(socket, [requestHead(url, headers, body), body], over.signal)
   } finally {
     clearTimeout(late)
     stop.removeEventListener('abort', end)
@@ -105,14 +105,14 @@ const open = (
     })
   })
 
-const requestBytes = (url: URL, headers: Readonly<Record<string, string>>, text: string): Buffer => {
-  const lines = Object.entries({ ...headers, 'Content-Length': String(Buffer.byteLength(text)), Connection: 'close' })
+const requestHead = (url: URL, headers: Readonly<Record<string, string>>, body: Buffer): Buffer => {
+  const lines = Object.entries({ ...headers, 'Content-Length': String(body.byteLength), Connection: 'close' })
   const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')
-  return Buffer.from(`POST ${url.pathname}${url.search} HTTP/1.1\r\nHost: ${url.host}\r\n${head}\r\n${text}`)
+  return Buffer.from(`POST ${url.pathname}${url.search} HTTP/1.1\r\nHost: ${url.host}\r\n${head}\r\n`)
 }
 
 /** Sends the request, and closes the connection once the head of the answer is there. */
-const exchange = (socket: Socket, request: Buffer, over: AbortSignal): Promise<AnswerHead> =>
+const exchange = (socket: Socket, request: readonly Buffer[], over: AbortSignal): Promise<AnswerHead> =>
   new Promise<AnswerHead>((resolve, reject) => {
     const reader = createHeadReader()
     const end = (): void => reject(over.reason as Error)
@@ -131,5 +131,6 @@ const exchange = (socket: Socket, request: Buffer, over: AbortSignal): Promise<A
         socket.destroy()
       }
     })
-    socket.write(request)
+    socket.setNoDelay(true)
+    for (const part of request) socket.write(part)
   }).finally(() => socket.destroy())

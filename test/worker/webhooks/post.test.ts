@@ -60,10 +60,11 @@ const RECEIVERS: Readonly<Record<string, readonly [handle: (socket: Socket) => v
 const names = Object.keys(RECEIVERS)
 
 const SCRIPT = `
+  import { Buffer } from 'node:buffer'
   import process from 'node:process'
   const { post } = await import('./worker/webhooks/post.ts')
   const headers = { 'Content-Type': 'application/json' }
-  const of = { text: '{"a":"é"}', headers, allowedHosts: ['localhost', '127.0.0.1'], stop: new AbortController().signal }
+  const of = { body: Buffer.from('{"a":"é"}'), headers, allowedHosts: ['localhost', '127.0.0.1'], stop: new AbortController().signal }
   const end = (url) => post(new URL(url), of).then(({ status }) => status, ({ code, name }) => code ?? name)
   const ends = []
   for (const url of JSON.parse(process.env.URLS)) ends.push(await end(url))
