@@ -79,20 +79,19 @@ export class Profiles {
   }
 
   /** Writes the metadata of a profile alone. */
-  writeMetadata(changes: Changes, { id, isTrimmed, draft, firstNumber, lastNumber, newestNumber }: Profile): void {
-    if (lastNumber === 0 || (!isTrimmed && isEmpty(draft.properties))) return
+  writeMetadata(changes: Changes, profile: Profile): void {
+    const { id, isTrimmed, draft } = profile
+    if (profile.lastNumber === 0 || (!isTrimmed && isEmpty(draft.properties))) return
     changes[this.kind].push({
       id,
       properties: draft.properties,
       ...(isTrimmed && { has_all_properties: true }),
-      first_number: firstNumber,
-      number: lastNumber,
-      newest_number: newestNumber === lastNumber ? undefined : newestNumber,
+      ...numbersOf(profile),
     })
   }
 
   #writeChanged(changes: Changes, profile: Profile): void {
-    const { id, isTrimmed, draft, firstNumber, listedNumber, lastNumber, newestNumber } = profile
+    const { id, isTrimmed, draft } = profile
     const isWithout = !isTrimmed && isEmpty(draft.properties)
     changes[this.kind].push({
       ...draft.columns,
@@ -100,13 +99,18 @@ export class Profiles {
       ...(!isWithout && { properties: draft.properties }),
       ...(isTrimmed && { has_all_properties: true }),
       ...(draft.account !== null && { account_id: draft.account.current().id }),
-      first_number: firstNumber,
-      listed_number: listedNumber === firstNumber ? undefined : listedNumber,
-      number: lastNumber,
-      newest_number: newestNumber === lastNumber ? undefined : newestNumber,
+      ...numbersOf(profile),
     })
   }
 }
+
+/** The numbers of submissions in a row. Two of them are left out if they follow from the others. */
+const numbersOf = ({ firstNumber, listedNumber, lastNumber, newestNumber }: Profile) => ({
+  first_number: firstNumber,
+  listed_number: listedNumber === firstNumber ? undefined : listedNumber,
+  number: lastNumber,
+  newest_number: newestNumber === lastNumber ? undefined : newestNumber,
+})
 
 /** `root`: the profile that absorbs the other members. */
 export type ProfileGroup = { root: Profile; members: readonly Profile[] }

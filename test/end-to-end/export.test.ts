@@ -29,7 +29,7 @@ describe('npm run export', () => {
         tags: ['x', 'y'],
         rating: RATINGS[at] ?? null,
         source: 'Help',
-        sourceId: `${at}`,
+        sourceId: `ticket ${at}`,
         sourceData: { 'a,b': [1.25, null], big: 9007199254740991 },
         createdAt: '2026-01-02T03:04:05.678901Z',
       },

@@ -79,7 +79,7 @@ describe('submitted content', () => {
       assert.equal((await ask(path, { ...body, rating: 1, id: `${CANARY}2` }, { headers: key })).status, 422)
     }
     assert.equal((await ask('/api/v1/contacts/purge', { id: CANARY })).status, 403)
-    const unknown = { id: `${CANARY}3`, email: CANARY }
+    const unknown = { id: `${CANARY}3`, email: `${CANARY}3@example.com` }
     assert.equal((await ask('/api/v1/contacts/purge', unknown, { token: service.adminToken })).status, 404)
     for (const path of [`/${CANARY}`, `/api/v1/${CANARY}`, `/api/v1/submissions/${CANARY}`, `/docs/${CANARY}`]) {
       assert.equal((await get(path)).status, 404, path)
