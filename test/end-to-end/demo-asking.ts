@@ -68,7 +68,7 @@ export const story =
   async (call: Call): Promise<unknown[][]> =>
     rows(await call('account_story', { nameOrDomain }))
 
-export const BY_SIZE = 'group by 1 order by count(*) desc, 1'
+export const BY_SIZE = 'group by 1 order by count(*) desc, 1 nulls first'
 export const TOP_TAG = `(select tag ${TAGS} ${BY_SIZE} limit 1)`
 export const TOP_ACCOUNT = `(select of_account from f ${BY_SIZE} limit 1)`
 export const TOP_PROJECT = `(select project_id from f ${BY_SIZE} limit 1)`
