@@ -62,7 +62,7 @@ const satisfactionNote = (now: ReportTotals, before: ReportTotals): string =>
     ...(now.bad === null ? [] : [`${percent(now.bad)} bad`]),
     ...(now.satisfaction === null || before.satisfaction === null
       ? []
-      : [`${signed(100 * (now.satisfaction - before.satisfaction))} points compared with before`]),
+      : [`${signed(100 * (now.satisfaction - before.satisfaction))} points`]),
   ].join(', ')
 
 const tile = (name: string, value: string, note: string): Html =>
