@@ -2,15 +2,19 @@ import { readFileSync } from 'node:fs'
 import type { BatchItem } from '../client/client.ts'
 import { RELEASE_PRODUCT, releaseStory } from './release-story.ts'
 
-/** The source of all records of the demo. */
-export const DEMO_SOURCE = 'demo'
+/** The source of the records of the demo, with ratings from 1 to 5. */
+const DEMO_SOURCE = 'demo'
+/** The source of the pieces of reviews, with ratings from 0 to 10. */
+const SURVEY_SOURCE = 'demo-survey'
+export const DEMO_SOURCES = [DEMO_SOURCE, SURVEY_SOURCE]
+const SURVEY_RATINGS: Readonly<Record<number, number>> = { 1: 0, 2: 3, 3: 5, 4: 8, 5: 10 }
 
 type Review = { readonly id: string; readonly text: string; readonly rating: number }
 
 type DemoData = Readonly<Record<'accounts' | 'contacts' | 'feedback' | 'conversations', readonly BatchItem[]>>
 
 /** The text of a feedback, with its age in days. */
-type FeedbackText = Review & { readonly product: string; readonly daysAgo: number }
+type FeedbackText = Review & { readonly source: string; readonly product: string; readonly daysAgo: number }
 
 type Company = { readonly id: string; readonly name: string; readonly domain: string }
 type Person = { readonly id: string; readonly name: string; readonly email: string; readonly company: Company }
@@ -97,13 +101,23 @@ export const readReviews = (): Review[] => {
 export const createDemoData = (reviews: readonly Review[], now: Date): DemoData => {
   const companies = COMPANY_NAMES.map(toCompany)
   const people = Array.from({ length: PEOPLE }, (_, at) => toPerson(at, pick(companies, at)))
-  const story = releaseStory().map((piece, at) => ({ ...piece, id: `release:${at + 1}`, product: RELEASE_PRODUCT }))
+  const story = releaseStory().map((piece, at) => ({
+    ...piece,
+    id: `release:${at + 1}`,
+    source: DEMO_SOURCE,
+    product: RELEASE_PRODUCT,
+  }))
   // The release affects the accounts with the highest contract values.
   const affected = people.filter(({ company }) => companies.indexOf(company) >= companies.length - AFFECTED_COMPANIES)
   const texts = reviews
     .flatMap(({ id, text, rating }) => [
-      { id: `review:${id}`, text, rating },
-      ...cutIntoPieces(text).map((piece, at) => ({ id: `piece:${id}/${at + 1}`, text: piece, rating })),
+      { id: `review:${id}`, text, rating, source: DEMO_SOURCE },
+      ...cutIntoPieces(text).map((piece, at) => ({
+        id: `piece:${id}/${at + 1}`,
+        text: piece,
+        rating: SURVEY_RATINGS[rating]!,
+        source: SURVEY_SOURCE,
+      })),
     ])
     .map((review, at) => ({ ...review, product: productOf(review.id), daysAgo: (at * STEP) % DAYS }))
   return {
@@ -163,7 +177,7 @@ const identifyContact = (person: Person, at: number): BatchItem => {
 
 /** Names contacts by external id or by email, and accounts by name or by external id, in turn. */
 const submitFeedback = (
-  { id, text, rating, product, daysAgo }: FeedbackText,
+  { id, text, rating, source, product, daysAgo }: FeedbackText,
   at: number,
   { person, now }: { person: Person; now: Date },
 ): BatchItem => {
@@ -177,7 +191,7 @@ const submitFeedback = (
       : { accountId: person.company.id, isExternalAccountId: true }
   const body = {
     description: text,
-    source: DEMO_SOURCE,
+    source,
     sourceId: id,
     rating,
     createdAt: hoursBefore(now, 24 * daysAgo + (at % 9)),

@@ -6,7 +6,7 @@ import { startProgressBar } from '../cli/progress-bar.ts'
 import { CommandError, print, runCommand } from '../cli/run-command.ts'
 import { type BatchItem, type Client, createClient, RequestError } from '../client/client.ts'
 import type { Sql } from '../db/connection/postgres.ts'
-import { createDemoData, DEMO_SOURCE, readReviews } from './demo-data.ts'
+import { createDemoData, DEMO_SOURCES, readReviews } from './demo-data.ts'
 
 const USAGE = `usage: npm run demo
 Submits example records to the service that runs in DATA_DIR, and waits until the feedback has tags.
@@ -37,7 +37,9 @@ const runDemo = async (sql: Sql): Promise<void> => {
   }
   bar.end()
   await untilTagged(sql, { formerNumber, total: data.feedback.length })
-  print('\nThe feedback has the source demo in the workspace of your token. docs/queries.md has questions to ask.')
+  print(
+    '\nThe feedback has the sources demo and demo-survey in the workspace of your token. docs/queries.md has questions to ask.',
+  )
   print('For a page about topics, accounts and changes: npm run report -- --out report.html')
 }
 
@@ -54,7 +56,7 @@ const submit = async (client: Client, items: readonly BatchItem[]): Promise<void
  */
 const newestNumber = async (sql: Sql): Promise<string> => {
   const [{ newest }] = await sql<[{ newest: string }]>`
-    select coalesce(max(number), 0)::text as newest from feedback where source = ${DEMO_SOURCE}`
+    select coalesce(max(number), 0)::text as newest from feedback where source = any (${DEMO_SOURCES})`
   return newest
 }
 
@@ -68,7 +70,7 @@ const untilTagged = async (
   while (done < total) {
     const [{ tagged }] = await sql<[{ tagged: number }]>`
       select count(*)::int as tagged from feedback
-      where source = ${DEMO_SOURCE} and tags is not null and number > ${formerNumber}`
+      where source = any (${DEMO_SOURCES}) and tags is not null and number > ${formerNumber}`
     if (tagged !== done) lastProgress = Date.now()
     if (Date.now() - lastProgress > MAX_STANDSTILL_MS)
       throw new CommandError(

@@ -5,13 +5,14 @@ export type ChartPoint = { readonly label: string; readonly value: number | null
 
 const WIDTH = 720
 const HEIGHT = 190
-const LEFT = 40
+const LEFT = 48
 const TOP = 12
 const BOTTOM = 24
 const MOST_LABELS = 8
 /** The empty part on each side of a column. */
 const GAP_SHARE = 0.12
 const SPARK = { width: 96, height: 22 }
+const SHARES = [0, 1] as const
 
 /** A chart of columns that begin at zero. */
 export const columnChart = (title: string, points: readonly ChartPoint[]): Html => {
@@ -29,13 +30,13 @@ export const columnChart = (title: string, points: readonly ChartPoint[]): Html 
       ><title>${tooltip}</title></rect
     >`
   })
-  return frame({ title, points, ends: [0, top], drawn: html`<g class="columns">${columns}</g>` })
+  return frame({ title, points, ends: [0, top], drawn: html`<g class="columns">${columns}</g>`, label: String })
 }
 
-/** A line on a scale from `ends[0]` to `ends[1]`. A point without a value interrupts the line. */
-export const lineChart = (title: string, points: readonly ChartPoint[], ends: readonly [number, number]): Html => {
+/** A line of shares, from 0 to 100 %. A point without a value interrupts the line. */
+export const shareChart = (title: string, points: readonly ChartPoint[]): Html => {
   const dots = points.flatMap(({ value, tooltip }, at) =>
-    value === null ? [] : [{ at, tooltip, x: xOf(at, points.length), y: yOf(value, ends) }],
+    value === null ? [] : [{ at, tooltip, x: xOf(at, points.length), y: yOf(value, SHARES) }],
   )
   const path = dots
     .map(({ at, x, y }, index) => `${dots[index - 1]?.at === at - 1 ? 'L' : 'M'}${x.toFixed(1)} ${y.toFixed(1)}`)
@@ -44,7 +45,8 @@ export const lineChart = (title: string, points: readonly ChartPoint[], ends: re
     ({ x, y, tooltip }) =>
       html`<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="3.5"><title>${tooltip}</title></circle>`,
   )
-  return frame({ title, points, ends, drawn: html`<path class="line" d="${path}" /><g class="dots">${circles}</g>` })
+  const drawn = html`<path class="line" d="${path}" /><g class="dots">${circles}</g>`
+  return frame({ title, points, ends: SHARES, drawn, label: (share) => `${100 * share} %` })
 }
 
 /** Small columns from zero, without axes. */
@@ -70,9 +72,11 @@ type Frame = {
   readonly points: readonly ChartPoint[]
   readonly ends: readonly [number, number]
   readonly drawn: Html
+  /** The text of a value at the vertical axis. */
+  readonly label: (value: number) => string
 }
 
-const frame = ({ title, points, ends, drawn }: Frame): Html => {
+const frame = ({ title, points, ends, drawn, label: labelOf }: Frame): Html => {
   const lines = [0, 0.5, 1].map((share) => {
     const value = ends[0] + share * (ends[1] - ends[0])
     const y = yOf(value, ends)
@@ -80,7 +84,7 @@ const frame = ({ title, points, ends, drawn }: Frame): Html => {
         x="${LEFT - 6}"
         y="${y + 4}"
         text-anchor="end"
-        >${value}</text
+        >${labelOf(value)}</text
       >`
   })
   const every = Math.ceil(points.length / MOST_LABELS)
@@ -106,7 +110,7 @@ const yOf = (value: number, [low, high]: readonly [number, number]): number => {
  * The least of 2, 4, 6, 8, 10, 20, 40 … that is not below `most`. Its half, the label of the middle
  * line, is a whole number.
  */
-export const niceTop = (most: number): number => {
+const niceTop = (most: number): number => {
   for (let power = 1; ; power *= 10) {
     const found = [2, 4, 6, 8, 10].find((step) => step * power >= most)
     if (found !== undefined) return found * power

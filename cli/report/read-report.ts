@@ -1,4 +1,5 @@
 import type { Sql } from '../../db/connection/postgres.ts'
+import { BAD } from '../../db/reads/counts.ts'
 import type {
   Account,
   FeedbackExample,
@@ -56,7 +57,11 @@ export const readReport = async (
   }
 }
 
-const NOTHING: ReportTotals = { feedback: 0, contacts: 0, accounts: 0, rating: null }
+/** The members of `Satisfaction`, of grouped rows that have a `satisfaction`. */
+const figuresOf = (sql: Sql) => sql`count(satisfaction)::int as rated, avg(satisfaction) as satisfaction,
+  count(*) filter (where satisfaction <= ${BAD}) / nullif(count(satisfaction), 0)::float8 as bad`
+
+const NOTHING: ReportTotals = { feedback: 0, contacts: 0, accounts: 0, rated: 0, satisfaction: null, bad: null }
 
 const readTotals = async (
   sql: Sql,
@@ -64,7 +69,7 @@ const readTotals = async (
 ): Promise<{ now: ReportTotals; before: ReportTotals }> => {
   const rows = await sql<(ReportTotals & { isNow: boolean })[]>`
     select created_at >= ${period.since} as "isNow", count(*)::int as feedback, count(distinct contact_id)::int as contacts,
-      count(distinct account_id)::int as accounts, avg(rating)::float8 as rating
+      count(distinct account_id)::int as accounts, ${figuresOf(sql)}
     from feedback_view
     where workspace_id = ${id} and created_at >= ${period.before} and created_at < ${period.until}
     group by "isNow"`
@@ -75,12 +80,12 @@ const readTotals = async (
 const readSteps = (sql: Sql, { id, period: { since, until, unit } }: ReportRequest): Promise<TrendStep[]> =>
   sql<TrendStep[]>`
     with given as (
-      select date_trunc(${unit}, created_at) as begin, count(*)::int as feedback, avg(rating)::float8 as rating
-      from feedback
+      select date_trunc(${unit}, created_at) as begin, count(*)::int as feedback, ${figuresOf(sql)}
+      from feedback_view
       where workspace_id = ${id} and created_at >= ${since} and created_at < ${until}
       group by begin
     )
-    select begin, coalesce(feedback, 0) as feedback, rating
+    select begin, coalesce(feedback, 0) as feedback, coalesce(rated, 0) as rated, satisfaction, bad
     from generate_series(
       date_trunc(${unit}, ${since}::timestamptz), ${until}::timestamptz - interval '1 microsecond', ('1 ' || ${unit}::text)::interval
     ) as begin
@@ -93,18 +98,19 @@ type Found<Row> = Omit<Row, 'examples' | 'steps'>
 const readTopics = (sql: Sql, { id, period: { before, since, until } }: ReportRequest): Promise<Found<Topic>[]> =>
   sql<Found<Topic>[]>`
     with given as materialized (
-      select tags, rating, created_at >= ${since} as is_now, account_id, account_contract_value as value
+      select tags, satisfaction, created_at >= ${since} as is_now, account_id, account_contract_value as value
       from feedback_view
       where workspace_id = ${id} and created_at >= ${before} and created_at < ${until}
     ), of_account as (
       select tag, account_id, count(*) filter (where is_now) as now, count(*) filter (where not is_now) as before,
-        sum(rating) filter (where is_now) as rated, count(rating) filter (where is_now) as ratings,
-        max(value) filter (where is_now) as value
+        count(satisfaction) filter (where is_now) as rated, sum(satisfaction) filter (where is_now) as total,
+        count(*) filter (where is_now and satisfaction <= ${BAD}) as bad, max(value) filter (where is_now) as value
       from given cross join unnest(tags) as tag
       group by tag, account_id
     )
     select tag, sum(now)::int as feedback, sum(before)::int as before,
-      (sum(rated) / nullif(sum(ratings), 0))::float8 as rating,
+      sum(rated)::int as rated, sum(total) / nullif(sum(rated), 0)::float8 as satisfaction,
+      (sum(bad) / nullif(sum(rated), 0))::float8 as bad,
       (count(account_id) filter (where now > 0))::int as accounts, sum(value)::float8 as "contractValue"
     from of_account
     group by tag
@@ -118,13 +124,13 @@ const readTopics = (sql: Sql, { id, period: { before, since, until } }: ReportRe
  */
 const readNews = (sql: Sql, { id, period: { until } }: ReportRequest): Promise<Found<News>[]> =>
   sql<Found<News>[]>`
-    select tag, now as feedback, before / 8.0::float8 as "weeklyBefore", rating
+    select tag, now as feedback, before / 8.0::float8 as "weeklyBefore", rated, satisfaction, bad
     from (
       select tag, count(*) filter (where is_now)::int as now, count(*) filter (where not is_now)::int as before,
-        (avg(rating) filter (where is_now))::float8 as rating
+        ${figuresOf(sql)}
       from (
-        select tags, rating, created_at >= ${until}::timestamptz - interval '7 days' as is_now
-        from feedback
+        select tags, is_now, case when is_now then satisfaction end as satisfaction
+        from feedback_view cross join lateral (select created_at >= ${until}::timestamptz - interval '7 days') as w (is_now)
         where workspace_id = ${id} and created_at >= ${until}::timestamptz - interval '63 days' and created_at < ${until}
       ) as given
       cross join unnest(tags) as tag
@@ -140,10 +146,10 @@ const readExamples = (
   tags: readonly string[],
 ): Promise<FeedbackExample[]> =>
   sql<FeedbackExample[]>`
-    select tag, description, rating, created_at as at, contact_name as contact, account_name as account
+    select tag, description, rating, satisfaction, created_at as at, contact_name as contact, account_name as account
     from unnest(${tags}::text[]) as tag
     cross join lateral (
-      select description, rating, created_at, contact_name, account_name
+      select description, rating, satisfaction, created_at, contact_name, account_name
       from feedback_view
       where workspace_id = ${id} and created_at >= ${since} and created_at < ${until} and tags @> array[tag]
       order by created_at desc, id
@@ -167,42 +173,49 @@ const readTopicSteps = async (
 const readAccounts = (sql: Sql, { id, period: { before, since, until } }: ReportRequest): Promise<Account[]> =>
   sql<Account[]>`
     with given as materialized (
-      select account_id, account_name, account_contract_value as value, rating, tags, created_at >= ${since} as is_now
+      select account_id, account_name as name, account_contract_value as value, satisfaction, tags, created_at >= ${since} as is_now
       from feedback_view
       where workspace_id = ${id} and created_at >= ${before} and created_at < ${until} and account_id is not null
-    ), largest as (
-      select account_id, account_name as name, value::float8 as value, count(*) filter (where is_now)::int as feedback,
-        (avg(rating) filter (where is_now))::float8 as rating, (avg(rating) filter (where not is_now))::float8 as rating_before
+    ), of_span as (
+      select account_id, name, value, is_now, count(*)::int as feedback, ${figuresOf(sql)}
       from given
-      group by account_id, account_name, value
-      having count(*) filter (where is_now) > 0
-      order by value desc nulls last, feedback desc, name
-      limit ${MOST_ACCOUNTS}
+      group by account_id, name, value, is_now
+    ), largest as (
+      select * from of_span where is_now order by value desc nulls last, feedback desc, name limit ${MOST_ACCOUNTS}
     )
-    select name, value as "contractValue", feedback, rating, rating_before as "ratingBefore",
+    select n.name, n.value::float8 as "contractValue", n.feedback, n.rated, n.satisfaction, n.bad,
+      json_build_object('rated', coalesce(b.rated, 0), 'satisfaction', b.satisfaction, 'bad', b.bad) as before,
       array(
         select tag from given as own cross join unnest(own.tags) as tag
-        where own.account_id = largest.account_id and own.is_now
+        where own.account_id = n.account_id and own.is_now
         group by tag order by count(*) desc, tag limit ${TAGS_OF_ACCOUNT}
       ) as tags
-    from largest
-    order by value desc nulls last, feedback desc, name`.execute()
+    from largest as n left join of_span as b on b.account_id = n.account_id and not b.is_now
+    order by n.value desc nulls last, n.feedback desc, n.name`.execute()
 
 const readSources = (sql: Sql, { id, period: { since, until } }: ReportRequest): Promise<SourceRatings[]> =>
   sql<SourceRatings[]>`
-    select source, count(*)::int as ratings,
-      case when max(rating) <= 5 then 100.0::float8 * count(*) filter (where rating >= 4) / count(*) end as csat,
-      case when max(rating) > 5
-        then 100.0::float8 * (count(*) filter (where rating >= 9) - count(*) filter (where rating <= 6)) / count(*) end as nps
-    from feedback
-    where workspace_id = ${id} and created_at >= ${since} and created_at < ${until} and rating between 0 and 10
-    group by source
-    order by ratings desc, source
-    limit ${MOST_SOURCES}`.execute()
+    with rated as (
+      select source, count(*)::int as ratings, min(rating) as least, max(rating) as most, ${figuresOf(sql)},
+        count(satisfaction)::float8 as valid, count(*) filter (where satisfaction is not null and rating >= 4) as from_4,
+        count(*) filter (where satisfaction is not null and rating >= 9) as from_9,
+        count(*) filter (where satisfaction is not null and rating < 7) as below_7
+      from feedback_view
+      where workspace_id = ${id} and created_at >= ${since} and created_at < ${until} and rating is not null
+      group by source
+      order by ratings desc, source
+      limit ${MOST_SOURCES}
+    )
+    select source, r.ratings, least, most, rated, satisfaction, bad, s.link, coalesce(s.is_scale_given, false) as "isScaleGiven",
+      case when s.scale_low is not null then json_build_array(s.scale_low, s.scale_high) end as scale,
+      case when s.scale_low = 1 and s.scale_high = 5 then from_4 / nullif(valid, 0) end as csat,
+      case when s.scale_low = 0 and s.scale_high = 10 then (from_9 - below_7) / nullif(valid, 0) end as nps
+    from rated as r left join (select * from source where workspace_id = ${id}) as s using (source)
+    order by r.ratings desc, source`.execute()
 
 const readProjects = (sql: Sql, { id, period: { since, until } }: ReportRequest): Promise<Project[]> =>
   sql<Project[]>`
-    select project_name as project, count(*)::int as feedback, avg(rating)::float8 as rating
+    select project_name as project, count(*)::int as feedback, ${figuresOf(sql)}
     from feedback_view
     where workspace_id = ${id} and created_at >= ${since} and created_at < ${until} and project_name is not null
     group by project_id, project_name

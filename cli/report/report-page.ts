@@ -1,14 +1,12 @@
 import { htmlAsText } from '../../runtime/reduce-html.ts'
-import { columnChart, lineChart, niceTop, type ChartPoint, sparkline } from './charts.ts'
+import { columnChart, shareChart, type ChartPoint, sparkline } from './charts.ts'
 import { html, type Html, trusted } from './html.ts'
-import type { Account, FeedbackExample, Project, Report, SourceRatings, TrendStep, Topic, Unit } from './report.ts'
+import { sourceTable } from './report-sources.ts'
+import type { Account, FeedbackExample, Project, Report, ReportTotals, TrendStep, Topic, Unit } from './report.ts'
+import { number, percent, rating, scoreOf, signed, table } from './report-parts.ts'
 
 const MOST_CHARACTERS = 600
-/** Ratings usually go from 1 to 5, or to 10. The axis reaches further if a mean rating does. */
-const LOWEST_RATING = 1
-const SHORT_SCALE = 5
-const LONG_SCALE = 10
-const LEAST_DROP_MARKED = 0.5
+const LEAST_DROP_MARKED = 0.1
 
 /** The whole page in one file, which has no scripts and loads no other files. */
 export const reportPage = (report: Report, style: string, madeAt: Date): Html =>
@@ -53,10 +51,19 @@ export const reportPage = (report: Report, style: string, madeAt: Date): Html =>
 const tiles = ({ now, before }: Report): Html =>
   html`<section class="tiles" aria-label="Summary">
     ${tile('Feedback', number(now.feedback), change(now.feedback, before.feedback))}
-    ${tile('Mean rating', rating(now.rating), now.rating === null || before.rating === null ? '' : `${signed(now.rating - before.rating)} compared with before`)}
+    ${tile('Satisfaction', percent(now.satisfaction), satisfactionNote(now, before))}
     ${tile('People', number(now.contacts), change(now.contacts, before.contacts))}
     ${tile('Accounts', number(now.accounts), change(now.accounts, before.accounts))}
   </section>`
+
+const satisfactionNote = (now: ReportTotals, before: ReportTotals): string =>
+  [
+    `${number(now.rated)} rated`,
+    ...(now.bad === null ? [] : [`${percent(now.bad)} bad`]),
+    ...(now.satisfaction === null || before.satisfaction === null
+      ? []
+      : [`${signed(100 * (now.satisfaction - before.satisfaction))} points`]),
+  ].join(', ')
 
 const tile = (name: string, value: string, note: string): Html =>
   html`<div>
@@ -65,12 +72,8 @@ const tile = (name: string, value: string, note: string): Html =>
     <p class="note">${note}</p>
   </div>`
 
-const changes = ({ steps, period: { unit } }: Report): Html => {
-  const ratings = steps.flatMap((step) => step.rating ?? [])
-  const most = Math.max(SHORT_SCALE, ...ratings)
-  const top = most > SHORT_SCALE ? niceTop(Math.max(LONG_SCALE, most)) : SHORT_SCALE
-  const ends: [number, number] = [Math.floor(Math.min(LOWEST_RATING, ...ratings)), top]
-  return html`<section>
+const changes = ({ steps, period: { unit } }: Report): Html =>
+  html`<section>
     <h2>Changes</h2>
     <figure>
       <figcaption>Feedback each ${unit}; the first and the last ${unit} may be incomplete</figcaption>
@@ -80,20 +83,18 @@ const changes = ({ steps, period: { unit } }: Report): Html => {
       )}
     </figure>
     <figure>
-      <figcaption>Mean rating each ${unit}</figcaption>
-      ${lineChart(
-        `Mean rating each ${unit}`,
-        steps.map((step) => pointOf(step, unit, 'rating')),
-        ends,
+      <figcaption>Satisfaction each ${unit}</figcaption>
+      ${shareChart(
+        `Satisfaction each ${unit}`,
+        steps.map((step) => pointOf(step, unit, 'satisfaction')),
       )}
     </figure>
   </section>`
-}
 
-const pointOf = (step: TrendStep, unit: Unit, kind: 'feedback' | 'rating'): ChartPoint => ({
+const pointOf = (step: TrendStep, unit: Unit, kind: 'feedback' | 'satisfaction'): ChartPoint => ({
   label: unit === 'month' ? step.begin.toISOString().slice(0, 7) : step.begin.toISOString().slice(5, 10),
   value: step[kind],
-  tooltip: `${unit} of ${day(step.begin)}: ${number(step.feedback)} feedback, rated ${rating(step.rating)}`,
+  tooltip: `${unit} of ${day(step.begin)}: ${number(step.feedback)} feedback, satisfaction ${scoreOf(step)}`,
 })
 
 const news = (report: Report): Html =>
@@ -101,11 +102,11 @@ const news = (report: Report): Html =>
     <h2>New in the seven days up to ${day(lastMoment(report))}</h2>
     <ul>
       ${report.news.map(
-        ({ tag, feedback, weeklyBefore, rating: rated, examples }) =>
+        (each) =>
           html`<li>
-            <strong><bdi>${tag}</bdi></strong
-            >: ${number(feedback)} feedback, rated ${rating(rated)}; in the eight weeks before,
-            ${weeklyBefore.toFixed(1)} a week${exampleList(examples)}
+            <strong><bdi>${each.tag}</bdi></strong
+            >: ${number(each.feedback)} feedback, satisfaction ${scoreOf(each)}; in the eight weeks before,
+            ${each.weeklyBefore.toFixed(1)} a week${exampleList(each.examples)}
           </li>`,
       )}
     </ul>
@@ -113,7 +114,7 @@ const news = (report: Report): Html =>
 
 const topics = ({ topics: found, period: { unit } }: Report): Html => {
   const most = Math.max(...found.map(({ feedback }) => feedback), 1)
-  const headings = ['Topic', 'Feedback', `Each ${unit}`, 'Change', 'Rating', 'Accounts', 'Contract value']
+  const headings = ['Topic', 'Feedback', `Each ${unit}`, 'Change', 'Satisfaction', 'Accounts', 'Contract value']
   const rows = found.map((topic) => topicRows(topic, most))
   return html`<section>
     <h2>Topics</h2>
@@ -127,7 +128,7 @@ const topicRows = (topic: Topic, most: number): Html =>
       <td>${bar(topic.feedback, most)}</td>
       <td>${sparkline(`Feedback over time: ${topic.steps.join(', ')}`, topic.steps)}</td>
       <td>${change(topic.feedback, topic.before)}</td>
-      <td>${rating(topic.rating)}</td>
+      <td>${scoreOf(topic)}</td>
       <td>${number(topic.accounts)}</td>
       <td>${number(topic.contractValue)}</td>
     </tr>
@@ -137,7 +138,7 @@ const topicRows = (topic: Topic, most: number): Html =>
 
 const accounts = ({ accounts: found }: Report): Html => {
   const most = Math.max(...found.map(({ contractValue }) => contractValue ?? 0), 1)
-  const headings = ['Account', 'Contract value', 'Feedback', 'Rating', 'Rating before', 'Mostly about']
+  const headings = ['Account', 'Contract value', 'Feedback', 'Satisfaction', 'Before', 'Mostly about']
   const rows = found.map((account) => accountRow(account, most))
   return html`<section>
     <h2>Accounts</h2>
@@ -146,48 +147,31 @@ const accounts = ({ accounts: found }: Report): Html => {
   </section>`
 }
 
-const accountRow = (
-  { name, contractValue, feedback, rating: rated, ratingBefore, tags }: Account,
-  most: number,
-): Html => {
-  const isWorse = rated !== null && ratingBefore !== null && ratingBefore - rated >= LEAST_DROP_MARKED
+const accountRow = (account: Account, most: number): Html => {
+  const { name, contractValue, feedback, satisfaction: now, before, tags } = account
+  const isWorse = now !== null && before.satisfaction !== null && before.satisfaction - now >= LEAST_DROP_MARKED
   return html`<tr>
     <th scope="row"><bdi>${name ?? '(no name)'}</bdi></th>
     <td>${contractValue === null ? '–' : bar(contractValue, most)}</td>
     <td>${number(feedback)}</td>
-    <td>${isWorse ? html`<strong class="worse">${rating(rated)} ↓</strong>` : rating(rated)}</td>
-    <td>${rating(ratingBefore)}</td>
+    <td>${isWorse ? html`<strong class="worse">${scoreOf(account)} ↓</strong>` : scoreOf(account)}</td>
+    <td>${scoreOf(before)}</td>
     <td>${tags.map((tag) => html`<span class="tag"><bdi>${tag}</bdi></span> `)}</td>
   </tr>`
 }
 
-const satisfaction = ({ sources, projects }: Report): Html =>
+const satisfaction = ({ workspace, sources, projects }: Report): Html =>
   html`<section>
     <h2>Satisfaction</h2>
-    <p>
-      For a source, only ratings from 0 to 10 count, and the highest of them shows the scale. Up to 5, the table has
-      CSAT: the percentage of ratings of 4 or more. Above 5, it has NPS: the percentage of 9 or more, less the
-      percentage of 6 or less.
-    </p>
-    <div class="halves">
-      ${table('Sources', ['Source', 'Ratings', 'CSAT', 'NPS'], sources.map(sourceRow))}
-      ${table('Projects', ['Project', 'Feedback', 'Rating'], projects.map(projectRow))}
-    </div>
+    ${sourceTable(workspace, sources)}
+    ${table('Projects', ['Project', 'Feedback', 'Satisfaction'], projects.map(projectRow))}
   </section>`
 
-const sourceRow = ({ source, ratings, csat, nps }: SourceRatings): Html =>
+const projectRow = (project: Project): Html =>
   html`<tr>
-    <th scope="row"><bdi>${source}</bdi></th>
-    <td>${number(ratings)}</td>
-    <td>${csat === null ? '–' : `${Math.round(csat)} %`}</td>
-    <td>${nps === null ? '–' : signed(Math.round(nps), 0)}</td>
-  </tr>`
-
-const projectRow = ({ project, feedback, rating: rated }: Project): Html =>
-  html`<tr>
-    <th scope="row"><bdi>${project}</bdi></th>
-    <td>${number(feedback)}</td>
-    <td>${rating(rated)}</td>
+    <th scope="row"><bdi>${project.project}</bdi></th>
+    <td>${number(project.feedback)}</td>
+    <td>${scoreOf(project)}</td>
   </tr>`
 
 const exampleList = (examples: readonly FeedbackExample[]): Html =>
@@ -196,30 +180,16 @@ const exampleList = (examples: readonly FeedbackExample[]): Html =>
     : html`<details>
         <summary>Examples</summary>
         ${examples.map(
-          ({ description, rating: rated, at, contact, account }) =>
+          ({ description, rating: given, satisfaction: share, at, contact, account }) =>
             html`<blockquote>
               <p dir="auto">${cut(htmlAsText(description))}</p>
               <footer>
                 <bdi>${[contact, account].filter((name) => name !== null).join(', ') || 'Unknown'}</bdi>, ${day(at)},
-                rated ${rating(rated)}
+                rated ${rating(given)}${share === null ? '' : ` (${percent(share)})`}
               </footer>
             </blockquote>`,
         )}
       </details>`
-
-const table = (name: string, headings: readonly string[], rows: readonly Html[]): Html =>
-  html`<div class="scroll" tabindex="0" role="region" aria-label="${name}">
-    <table>
-      <thead>
-        <tr>
-          ${headings.map((heading) => html`<th scope="col">${heading}</th>`)}
-        </tr>
-      </thead>
-      <tbody>
-        ${rows}
-      </tbody>
-    </table>
-  </div>`
 
 const bar = (value: number, most: number): Html =>
   html`<span class="bar"
@@ -235,12 +205,8 @@ const cut = (text: string): string => {
 
 const day = (at: Date): string => at.toISOString().slice(0, 10)
 const lastMoment = ({ period }: Report): Date => new Date(period.until.getTime() - 1)
-const number = (value: number | null): string => (value === null ? '–' : Math.round(value).toLocaleString('en'))
-const rating = (value: number | null): string => (value === null ? '–' : value.toFixed(1))
-const signed = (value: number, digits = 1): string =>
-  `${value > 0 ? '+' : ''}${value.toFixed(digits)}`.replace('-', '−')
 
 const change = (now: number, before: number): string => {
   if (before === 0) return now === 0 ? '' : 'new'
-  return `${signed((100 * (now - before)) / before, 0)} %`
+  return `${signed((100 * (now - before)) / before)} %`
 }

@@ -1,4 +1,4 @@
-/** The content of a report, without its form. A `rating` is a mean, except that of an example. */
+/** The content of a report, without its form. */
 export type Report = {
   readonly workspace: string
   /**
@@ -17,22 +17,27 @@ export type Report = {
 
 export type Period = { readonly before: Date; readonly since: Date; readonly until: Date; readonly unit: Unit }
 export type Unit = 'day' | 'week' | 'month'
-export type ReportTotals = { feedback: number; contacts: number; accounts: number; rating: number | null }
+/**
+ * `satisfaction`: the mean of the ratings that have one, from 0 to 1. `rated`: how many these are.
+ * `bad`: the share of those with 0.4 or less. Ratings of a source without a known scale have none.
+ */
+export type Satisfaction = { rated: number; satisfaction: number | null; bad: number | null }
+export type ReportTotals = Satisfaction & { feedback: number; contacts: number; accounts: number }
 /** A day, week or month, named by its beginning. */
-export type TrendStep = { begin: Date; feedback: number; rating: number | null }
+export type TrendStep = Satisfaction & { begin: Date; feedback: number }
 export type FeedbackExample = {
   tag: string
   description: string
   rating: number | null
+  satisfaction: number | null
   at: Date
   contact: string | null
   account: string | null
 }
-export type Topic = {
+export type Topic = Satisfaction & {
   tag: string
   feedback: number
   before: number
-  rating: number | null
   accounts: number
   /** The sum of the contract values of these accounts. */
   contractValue: number | null
@@ -43,27 +48,37 @@ export type Topic = {
 /**
  * Feedback of the last seven days before `until`, and its weekly mean in the eight weeks before.
  */
-export type News = {
+export type News = Satisfaction & {
   tag: string
   feedback: number
   weeklyBefore: number
-  rating: number | null
   examples: FeedbackExample[]
 }
-export type Account = {
+export type Account = Satisfaction & {
   name: string | null
   contractValue: number | null
   feedback: number
-  rating: number | null
-  ratingBefore: number | null
+  before: Satisfaction
   tags: string[]
 }
 /**
- * Only ratings from 0 to 10 count. The highest of a source shows its scale: `csat` up to 5, `nps`
- * above.
+ * `csat`: the share of ratings of 4 or more on a scale of 1 to 5. `nps`: the share of 9 or more, less
+ * that of ratings below 7, on a scale of 0 to 10. Ratings outside of the scale count only in `ratings`.
  */
-export type SourceRatings = { source: string; ratings: number; csat: number | null; nps: number | null }
-export type Project = { project: string; feedback: number; rating: number | null }
+export type SourceRatings = Satisfaction & {
+  source: string
+  ratings: number
+  least: number
+  most: number
+  /** Null without a known scale. */
+  scale: readonly [low: number, high: number] | null
+  /** Whether a person gave the scale, or said that there is none. */
+  isScaleGiven: boolean
+  link: string | null
+  csat: number | null
+  nps: number | null
+}
+export type Project = Satisfaction & { project: string; feedback: number }
 
 const DAY_MS = 86_400_000
 const MOST_DAYS_BY_DAY = 35

@@ -46,7 +46,7 @@ type DimensionParts = { key: string; text: string; name: string; every?: string 
 export type Dimensions = readonly [Dimension] | readonly [Dimension, Dimension]
 
 /** Satisfaction up to this is bad. */
-const BAD = 0.4
+export const BAD = 0.4
 
 /**
  * `rated`: how many of the feedback have a satisfaction. `satisfaction`: their mean, and `bad` the

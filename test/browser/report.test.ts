@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, it } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { periodOf, type Report } from '../../cli/report/report.ts'
+import { periodOf, type Report, type Satisfaction } from '../../cli/report/report.ts'
 import { reportPage } from '../../cli/report/report-page.ts'
 import { type Browser, startBrowser, whyNoBrowser } from '../support/browser.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
@@ -14,6 +14,8 @@ const DRAWN_WITHIN_MS = 120_000
 const WEEK_MS = 7 * 86_400_000
 const WEEKS = 13
 
+const rated = (satisfaction: number): Satisfaction => ({ rated: 12_345, satisfaction, bad: 1 - satisfaction })
+
 /** Long words, markup and the most rows that a report can have. */
 const full = (): Report => {
   const period = periodOf(
@@ -21,40 +23,59 @@ const full = (): Report => {
     new Date(Date.parse('2026-01-05T00:00:00Z') + WEEKS * WEEK_MS),
   )
   const text = `<img src=x onerror="document.title='struck'"> ${'Donaudampfschifffahrt'.repeat(8)}`
-  const example = { tag: 'x', description: text, rating: 1, at: period.since, contact: text, account: text }
+  const example = {
+    tag: 'x',
+    description: text,
+    rating: 1,
+    satisfaction: 0,
+    at: period.since,
+    contact: text,
+    account: text,
+  }
   const examples = [example, example, example]
   const twelve = Array.from({ length: 12 }, (_, at) => at)
   return {
     workspace: 'default',
     period,
-    now: { feedback: 123_456, contacts: 9_000, accounts: 700, rating: 3.1 },
-    before: { feedback: 100_000, contacts: 8_000, accounts: 700, rating: 3.6 },
+    now: { feedback: 123_456, contacts: 9_000, accounts: 700, ...rated(0.52) },
+    before: { feedback: 100_000, contacts: 8_000, accounts: 700, ...rated(0.65) },
     steps: Array.from({ length: WEEKS }, (_, at) => ({
       begin: new Date(period.since.getTime() + at * WEEK_MS),
       feedback: 900 + 100 * at,
-      rating: at === 5 ? null : 1 + (at % 5),
+      ...(at === 5 ? { rated: 0, satisfaction: null, bad: null } : rated((at % 5) / 4)),
     })),
     topics: twelve.map((at) => ({
       tag: `topic ${at} ${at === 3 ? text : ''}`,
       feedback: 9_000 - 500 * at,
       before: 500 * at,
-      rating: 1 + (at % 5),
+      ...rated((at % 5) / 4),
       accounts: 500 - at,
       contractValue: 1_000_000 * at,
       steps: Array.from({ length: WEEKS }, (_step, week) => week * at),
       examples,
     })),
-    news: twelve.slice(6).map(() => ({ tag: text, feedback: 40, weeklyBefore: 0.5, rating: 1.2, examples })),
+    news: twelve.slice(6).map(() => ({ tag: text, feedback: 40, weeklyBefore: 0.5, ...rated(0.05), examples })),
     accounts: twelve.map((at) => ({
       name: `Company ${at}`,
       contractValue: 500_000 - 40_000 * at,
       feedback: 40,
-      rating: 2,
-      ratingBefore: 4,
+      ...rated(0.25),
+      before: rated(0.75),
       tags: ['one', 'another', 'firmware update'],
     })),
-    sources: twelve.map((at) => ({ source: `source ${at}`, ratings: 100, csat: 50, nps: null })),
-    projects: twelve.map((at) => ({ project: `Project ${at}`, feedback: 100, rating: 3 })),
+    sources: twelve.map((at) => ({
+      source: `source ${at}`,
+      ratings: 100,
+      least: 0,
+      most: 10,
+      ...rated(0.5),
+      scale: at % 2 === 0 ? ([0, 10] as const) : null,
+      isScaleGiven: false,
+      link: null,
+      csat: null,
+      nps: 0.25,
+    })),
+    projects: twelve.map((at) => ({ project: `Project ${at}`, feedback: 100, ...rated(0.5) })),
   }
 }
 

@@ -98,7 +98,7 @@ describe('agents that ask about the demo', () => {
     await assert.rejects(agent.client.callTool({ name: 'delete_feedback', arguments: {} }), /no such tool/)
     await assert.rejects(agent.client.callTool({ name: '__proto__', arguments: {} }))
     const refused: [tool: string, args: Record<string, unknown>, problem: RegExp][] = [
-      ['count_feedback', { by: 'email' }, /by must be one of tag, week/],
+      ['count_feedback', { by: 'email' }, /by must be one of tag, source/],
       ['count_feedback', { by: 'tag', sql: 'select 1' }, /sql is not known here/],
       ['list_feedback', { limit: 21 }, /limit must be a whole number from 1 to 20/],
       ['list_feedback', { createdFrom: 'yesterday' }, /createdFrom must be an existing date/],

@@ -18,11 +18,20 @@ export const MORE_FEEDBACK = [
   },
 }))
 
-/** Defines `f`: each feedback with its account. It uses no function or view of the service. */
+/**
+ * Defines `f`: each feedback with its account and its satisfaction. The other sources have too few
+ * ratings to show a scale. It uses no function, view or scale of the service.
+ */
 export const FEEDBACK = `with f as (
-  select r.*, coalesce(r.account_id, c.account_id) as of_account from feedback as r left join contact as c on c.id = r.contact_id
+  select r.*, coalesce(r.account_id, c.account_id) as of_account,
+    case source when 'demo' then (rating - 1) / 4 when 'demo-survey' then rating / 10 end as satisfaction
+  from feedback as r left join contact as c on c.id = r.contact_id
 )`
-export const MEAN = 'round(avg(rating)::numeric, 2)::float8'
+/** A mean of satisfaction, with its count before it and the share of bad ones after it. */
+export const RATED = `count(satisfaction)::int, round(avg(satisfaction)::numeric, 4)::float8,
+  round(avg((satisfaction <= 0.4)::int), 4)::float8`
+/** The members of an answer with these figures. */
+export const FIGURE_NAMES = ['rated', 'satisfaction', 'bad']
 export const TAGS = 'from f, unnest(tags) as t (tag)'
 
 type Call = (tool: string, args?: Record<string, unknown>) => Promise<ToolAnswer>
@@ -59,8 +68,7 @@ export const story =
   async (call: Call): Promise<unknown[][]> =>
     rows(await call('account_story', { nameOrDomain }))
 
-export const RATED = `count(rating)::int, ${MEAN}`
-export const BY_SIZE = 'group by 1 order by count(*) desc, 1'
+export const BY_SIZE = 'group by 1 order by count(*) desc, 1 nulls first'
 export const TOP_TAG = `(select tag ${TAGS} ${BY_SIZE} limit 1)`
 export const TOP_ACCOUNT = `(select of_account from f ${BY_SIZE} limit 1)`
 export const TOP_PROJECT = `(select project_id from f ${BY_SIZE} limit 1)`

@@ -3,8 +3,8 @@ import {
   changed,
   compared,
   CUSTOMER,
+  FIGURE_NAMES,
   groups,
-  MEAN,
   most,
   newest,
   NOW,
@@ -24,7 +24,7 @@ import {
 /** Questions whose answers are figures. */
 export const FIGURES: readonly Question[] = [
   ['How much feedback is there?', total({}, 'feedback'), 'select count(*)::int from f'],
-  ['How content are customers?', total({}, 'rated', 'averageRating'), `select ${RATED} from f`],
+  ['How content are customers?', total({}, ...FIGURE_NAMES), `select ${RATED} from f`],
   [
     'How much came in February?',
     total({ createdFrom: '2026-02-01', createdTo: '2026-02-28' }, 'feedback'),
@@ -44,12 +44,12 @@ export const FIGURES: readonly Question[] = [
   ],
   [
     'How content are customers who name battery life?',
-    total({ words: 'Battery LIFE' }, 'feedback', 'averageRating'),
-    `select count(*)::int, ${MEAN} from f where ${words('battery', 'life')}`,
+    total({ words: 'Battery LIFE' }, 'feedback', ...FIGURE_NAMES),
+    `select count(*)::int, ${RATED} from f where ${words('battery', 'life')}`,
   ],
   [
     'How much did the loudest account say?',
-    async (call) => total({ accountId: await most(call, 'account') }, 'feedback', 'rated', 'averageRating')(call),
+    async (call) => total({ accountId: await most(call, 'account') }, 'feedback', ...FIGURE_NAMES)(call),
     `select count(*)::int, ${RATED} from f where of_account = ${TOP_ACCOUNT}`,
   ],
   [
@@ -73,8 +73,8 @@ export const FIGURES: readonly Question[] = [
   ],
   [
     'What are the unhappy topics?',
-    groups({ by: 'tag', ratingMax: 2, limit: 5 }, 'key', 'feedback', 'averageRating'),
-    `select tag, count(*)::int, ${MEAN} ${TAGS} where rating <= 2 ${BY_SIZE} limit 5`,
+    groups({ by: 'tag', ratingMax: 2, limit: 5 }, 'key', 'feedback', ...FIGURE_NAMES),
+    `select tag, count(*)::int, ${RATED} ${TAGS} where rating <= 2 ${BY_SIZE} limit 5`,
   ],
   [
     'Which topics does the commonest product have?',
@@ -89,8 +89,8 @@ export const FIGURES: readonly Question[] = [
 
   ['How much comes each week?', groups({ by: 'week' }, 'key', 'feedback'), weekly('count(id)::int')],
   [
-    'How does the rating develop?',
-    groups({ by: 'week', limit: 12 }, 'key', 'rated', 'averageRating'),
+    'How does satisfaction develop?',
+    groups({ by: 'week', limit: 12 }, 'key', ...FIGURE_NAMES),
     `${weekly(RATED)} limit 12`,
   ],
   [
@@ -111,19 +111,18 @@ export const FIGURES: readonly Question[] = [
   ],
   [
     'Which account is least content?',
-    async (call) => {
-      const rows = await groups({ by: 'account' }, 'averageRating', 'key')(call)
-      return rows
-        .filter(([, key]) => key !== null)
-        .toSorted((a, b) => Number(a[0]) - Number(b[0]) || String(a[1]).localeCompare(String(b[1])))
-        .slice(0, 1)
-    },
-    `select ${MEAN}, of_account from f where of_account is not null group by 2 order by 1, 2 limit 1`,
+    groups({ by: 'account', order: 'satisfaction', limit: 1 }, 'key', ...FIGURE_NAMES),
+    `select of_account, ${RATED} from f where of_account is not null group by 1 order by avg(satisfaction), 1 limit 1`,
+  ],
+  [
+    'Which source has the greatest share of bad ratings?',
+    groups({ by: 'source', order: 'bad', limit: 1 }, 'key', 'bad'),
+    `select source, round(avg((satisfaction <= 0.4)::int), 4)::float8 as bad from f group by 1 order by 2 desc nulls last, 1 limit 1`,
   ],
 
   [
     'What do products get?',
-    groups({ by: 'project' }, 'key', 'name', 'feedback', 'rated', 'averageRating'),
+    groups({ by: 'project' }, 'key', 'name', 'feedback', ...FIGURE_NAMES),
     `select f.project_id, p.name, count(*)::int, ${RATED} from f join project as p on p.id = f.project_id group by 1, 2 order by 3 desc, 1`,
   ],
   [
@@ -133,8 +132,8 @@ export const FIGURES: readonly Question[] = [
   ],
   [
     'Where does feedback come from?',
-    groups({ by: 'source' }, 'key', 'feedback', 'averageRating'),
-    `select source, count(*)::int, ${MEAN} from f ${BY_SIZE}`,
+    groups({ by: 'source' }, 'key', 'feedback', ...FIGURE_NAMES),
+    `select source, count(*)::int, ${RATED} from f ${BY_SIZE}`,
   ],
   [
     'Where does harsh feedback come from?',
@@ -154,7 +153,7 @@ export const FIGURES: readonly Question[] = [
 
   [
     'What is new since a week?',
-    async (call) => pick([await call('whats_new', { since: '2026-03-24' })], 'feedback', 'rated', 'averageRating'),
+    async (call) => pick([await call('whats_new', { since: '2026-03-24' })], 'feedback', ...FIGURE_NAMES),
     `select count(*)::int, ${RATED} from f where created_at >= '2026-03-24Z'`,
   ],
   [

@@ -2,6 +2,7 @@ import {
   BANK,
   BY_SIZE,
   CUSTOMER,
+  FIGURE_NAMES,
   ids,
   most,
   newest,
@@ -95,7 +96,7 @@ export const RECORDS: readonly Question[] = [
   ],
   [
     'How content is the bank?',
-    story('Cedar Bridge Bank', (answer) => pick([answer], 'customers', 'feedback', 'rated', 'averageRating')),
+    story('Cedar Bridge Bank', (answer) => pick([answer], 'customers', 'feedback', ...FIGURE_NAMES)),
     `select (select count(*)::int from contact where account_id = ${BANK}), count(*)::int, ${RATED} from f where of_account = ${BANK}`,
   ],
   [

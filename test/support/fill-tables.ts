@@ -53,6 +53,8 @@ export const fillTables = async (sql: Sql, feedback: number): Promise<void> => {
        ${idOf('contact', `n % ${contacts}`)}, case when n % 3 = 0 then ${idOf('account', `n % ${accounts}`)} end,
        ${idOf('project', `n % ${PROJECTS}`)}, at.number, at.number, at.number
      from generate_series(0, ${feedback - 1}) as n, lateral (select ${numberOf('n', feedback)}) as at (number)`,
+    `insert into source (workspace_id, source, ratings, least_rating, most_rating)
+     select ${ws}, source, count(rating), min(rating), max(rating) from feedback group by source`,
     `insert into feedback_category (workspace_id, id, title, uses, change_position)
      select ${ws}, md5(tag)::uuid, tag, count(*), max(number) from feedback, unnest(tags) as tag group by tag`,
     `insert into conversation (workspace_id, id, external_id, source, title, tags, properties, created_at, number, change_position)

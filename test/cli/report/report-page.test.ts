@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { Parser } from 'htmlparser2'
-import { columnChart, lineChart } from '../../../cli/report/charts.ts'
-import { periodOf, type Report } from '../../../cli/report/report.ts'
+import { columnChart, shareChart } from '../../../cli/report/charts.ts'
+import { periodOf, type Report, type Satisfaction, type SourceRatings } from '../../../cli/report/report.ts'
 import { reportPage } from '../../../cli/report/report-page.ts'
 import { seeded } from '../../support/property-seed.ts'
 
@@ -24,26 +24,54 @@ const HOSTILE = [
   '{{constructor.constructor("alert(1)")()}}',
 ]
 
+const UNRATED: Satisfaction = { rated: 0, satisfaction: null, bad: null }
+const POOR: Satisfaction = { rated: 4, satisfaction: 0.375, bad: 0.5 }
+
 const reportOf = (text: string): Report => {
-  const examples = [{ tag: text, description: text, rating: 1, at: SINCE, contact: text, account: text }]
+  const examples = [
+    { tag: text, description: text, rating: 1, satisfaction: 0, at: SINCE, contact: text, account: text },
+  ]
   return {
     workspace: text,
     period: periodOf(SINCE, UNTIL),
-    now: { feedback: 12, contacts: 3, accounts: 2, rating: 2.5 },
-    before: { feedback: 0, contacts: 0, accounts: 0, rating: null },
+    now: { feedback: 12, contacts: 3, accounts: 2, ...POOR },
+    before: { feedback: 0, contacts: 0, accounts: 0, ...UNRATED },
     steps: [
-      { begin: SINCE, feedback: 12, rating: 2.5 },
-      { begin: UNTIL, feedback: 0, rating: null },
+      { begin: SINCE, feedback: 12, ...POOR },
+      { begin: UNTIL, feedback: 0, ...UNRATED },
     ],
     topics: [
-      { tag: text, feedback: 12, before: 0, rating: null, accounts: 1, contractValue: null, steps: [12, 0], examples },
+      { tag: text, feedback: 12, before: 0, ...UNRATED, accounts: 1, contractValue: null, steps: [12, 0], examples },
     ],
-    news: [{ tag: text, feedback: 12, weeklyBefore: 0, rating: 1, examples }],
-    accounts: [{ name: text, contractValue: 12_000, feedback: 12, rating: 1, ratingBefore: 4, tags: [text] }],
-    sources: [{ source: text, ratings: 12, csat: 50, nps: null }],
-    projects: [{ project: text, feedback: 12, rating: 3 }],
+    news: [{ tag: text, feedback: 12, weeklyBefore: 0, ...POOR, examples }],
+    accounts: [
+      {
+        name: text,
+        contractValue: 12_000,
+        feedback: 12,
+        ...POOR,
+        before: { rated: 2, satisfaction: 0.75, bad: 0 },
+        tags: [text],
+      },
+    ],
+    sources: [sourceOf({ source: text, scale: [1, 5], csat: 0.5, ...POOR })],
+    projects: [{ project: text, feedback: 12, ...POOR }],
   }
 }
+
+const sourceOf = (given: Partial<SourceRatings>): SourceRatings => ({
+  source: 'shop',
+  ratings: 12,
+  least: 1,
+  most: 5,
+  ...UNRATED,
+  scale: null,
+  isScaleGiven: false,
+  link: null,
+  csat: null,
+  nps: null,
+  ...given,
+})
 
 /** The elements of a page with the names of their attributes, and the text outside of the style. */
 const parsed = (page: string): { elements: string[]; text: string } => {
@@ -87,28 +115,48 @@ describe('the page of a report', () => {
     assert.doesNotMatch(page, /<script|https?:|url\(|@import/)
   })
 
-  it('has examples, charts with a text for each column, a mark at a rating that fell, and full bars', () => {
+  it('has examples, charts with a text for each column, a mark at a satisfaction that fell, and full bars', () => {
     const page = inOneLine(pageOf('harmless'))
     assert.match(page, /<details><summary>Examples<\/summary>/)
-    assert.match(page, /<title>week of 2026-01-05: 12 feedback, rated 2\.5<\/title>/)
-    assert.match(page, /<title>week of 2026-03-30: 0 feedback, rated –<\/title>/)
-    assert.match(page, /1\.0 ↓/)
-    assert.match(page, /50 %/)
+    assert.match(page, /<title>week of 2026-01-05: 12 feedback, satisfaction 38 % \(4 rated, 50 % bad\)<\/title>/)
+    assert.match(page, /<title>week of 2026-03-30: 0 feedback, satisfaction –<\/title>/)
+    assert.match(page, /38 % \(4 rated, 50 % bad\) ↓/)
+    assert.match(page, /<td>12<\/td><td>50 %<\/td><td>–<\/td>/)
+    assert.match(page, /rated 1 \(0 %\)/)
     assert.match(page, /aria-label="Feedback over time: 12, 0"/)
     const widths = [...page.matchAll(/<rect width="([^"]+)" height="10"/g)].map(([, width]) => width)
     assert.deepEqual(new Set(widths), new Set(['100.0']), 'the largest value of a table has a full bar')
   })
 
-  it('has an axis of short numbers that reaches the lowest and the highest mean rating', () => {
-    const steps = [1 / 3, 85].map((rating) => ({ begin: SINCE, feedback: 1, rating }))
+  it('has an axis from 0 to 100 % for satisfaction', () => {
+    const steps = [0.5, 0.75].map((share) => ({ begin: SINCE, feedback: 1, ...POOR, satisfaction: share }))
     const page = inOneLine(reportPage({ ...reportOf('x'), steps }, STYLE, UNTIL).html)
-    const [, chart = ''] = page.split('aria-label="Mean rating each week"')
+    const [, chart = ''] = page.split('aria-label="Satisfaction each week"')
     const labels = [...chart.matchAll(/text-anchor="end" ?>([^<]*)</g)].map(([, label]) => label)
-    assert.deepEqual(labels, ['0', '50', '100'])
+    assert.deepEqual(labels, ['0 %', '50 %', '100 %'])
+  })
+
+  it('has a command for each source whose scale a person has to give', () => {
+    const sources = [
+      sourceOf({ source: 'known', scale: [0, 10], rated: 12, satisfaction: 0.5, bad: 0.25, nps: -0.25 }),
+      sourceOf({ source: 'refused', isScaleGiven: true }),
+      sourceOf({ source: 'percent', least: 5, most: 99.5 }),
+      sourceOf({ source: `Ada's $(survey)`, link: 'https://x.example/{sourceId}' }),
+    ]
+    const page = parsed(inOneLine(reportPage({ ...reportOf('acme'), sources }, STYLE, UNTIL).html)).text
+    assert.deepEqual(page.match(/npm run source[^]*?--workspace acme/g), [
+      'npm run source -- set percent --scale LOW..HIGH --workspace acme',
+      `npm run source -- set 'Ada'\\''s $(survey)' --scale LOW..HIGH --link 'https://x.example/{sourceId}' --workspace acme`,
+    ])
+    assert.match(page, /percent, ?12 ratings from 5 to 99\.5/)
+    assert.match(page, /known12–−2550 % \(12 rated, 25 % bad\)0 to 10/)
+    assert.match(page, /refused12–––none/)
+    const inDefault = reportPage({ ...reportOf('default'), sources }, STYLE, UNTIL).html
+    assert.match(inDefault, /<code>npm run source -- set percent --scale LOW..HIGH<\/code>/)
   })
 
   it('is a page even without feedback', () => {
-    const nothing = { feedback: 0, contacts: 0, accounts: 0, rating: null }
+    const nothing = { feedback: 0, contacts: 0, accounts: 0, ...UNRATED }
     const empty = { steps: [], topics: [], news: [], accounts: [], sources: [], projects: [] }
     const page = reportPage({ ...reportOf('x'), ...empty, now: nothing, before: nothing }, STYLE, UNTIL).html
     assert.doesNotMatch(page, /NaN|Infinity|undefined|null/)
@@ -134,7 +182,7 @@ describe('a chart', () => {
   })
 
   it('has a line with a gap for each missing value', () => {
-    const { html } = lineChart('x', pointsOf([1, 2, null, 4, 5]), [1, 5])
+    const { html } = shareChart('x', pointsOf([0, 0.2, null, 0.8, 1]))
     assert.equal(/<path class="line" d="([^"]+)"/.exec(html)![1]!.replaceAll(/[\d. ]+/g, ''), 'MLML')
     assert.equal(html.split('<circle').length - 1, 4)
   })
