@@ -15,6 +15,7 @@ import type { Metrics } from './operators/metrics.ts'
 import { operatorOnly } from './operators/operator-only.ts'
 import { READ_ROUTES } from './reads/read-routes.ts'
 import { answerRead, type ReadDependencies } from './reads/reads.ts'
+import { putSource, type SourceDependencies } from './reads/sources.ts'
 import { readReceipt, type ReceiptSources } from './receipts.ts'
 import { type Refusal, refusalResponse } from './http/refusal.ts'
 import type { Arrival } from './http/arrival.ts'
@@ -48,6 +49,7 @@ export type AppDependencies = {
   intake: IntakeDependencies
   receipts: ReceiptSources
   reads: ReadDependencies
+  setSource: SourceDependencies['setSource']
   mcp: McpDependencies
   /** Whether the runtime reads the trailer fields of a chunked body. */
   readsTrailers: boolean
@@ -142,6 +144,11 @@ const createRoutes = (dependencies: AppDependencies) => {
     .post(
       `${BASE_PATH}/batch`,
       timed((arrival) => submitBatch(intake, BATCH_KINDS, arrival)),
+      UNPARSED,
+    )
+    .put(
+      `${BASE_PATH}/sources/:source`,
+      timed((arrival, params) => putSource(dependencies, arrival, params['source'] ?? '')),
       UNPARSED,
     )
     .get(

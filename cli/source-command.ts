@@ -46,7 +46,9 @@ await runCommand({
     list: async (context) => {
       for (const source of await listSources(context.sql, await workspaceOf(context))) {
         const { source: name, feedback, link } = source
-        print([name, `${feedback} feedback`, seen(source), scaleText(source), ...(link ?? [])].join('  '))
+        print(
+          [name, `${feedback} feedback`, seen(source), scaleText(source), ...(link === null ? [] : [link])].join('  '),
+        )
       }
     },
     set: async (context, source) => {

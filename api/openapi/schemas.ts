@@ -8,6 +8,7 @@ import { about, freeObject } from '../../contract/fields.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import { MAX_BATCH_ITEMS, MAX_OBJECT_MEMBERS } from '../../contract/limits.ts'
 import { purgeRequest } from '../../contract/purge-request.ts'
+import { sourceSettings } from '../../contract/source-settings.ts'
 import { ANSWERS } from './answer-schemas.ts'
 
 const ref = (name: string): { $ref: string } => ({ $ref: `#/components/schemas/${name}` })
@@ -67,6 +68,7 @@ export const BODIES = {
   Conversation: conversationRecord,
   Message: messageRecord,
   FreeObject: freeObject,
+  SourceSettings: sourceSettings,
 } as const
 export type BodyName = keyof typeof BODIES
 const BATCH = { BatchRequest: batchRequest, BatchItem: batchItem, ...ITEMS }
