@@ -112,7 +112,7 @@ export const createReads = (connection: Connection) => {
 }
 
 /** The records of a list, such as `each(client.listFeedbacks, { source: 'Zendesk' })`. Reads page by page. */
-export const each = async function* <Page extends ListedPage, Query extends Pick<ListQuery, 'next'>>(
+export const each = async function* <Page extends ListedPage, Query extends Pick<ListQuery, 'next'> | undefined>(
   list: (query: Query) => Promise<Page>,
   query?: Query,
 ): AsyncGenerator<RecordOf<Page>> {

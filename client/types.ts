@@ -178,9 +178,10 @@ export type FreeObject = {
   readonly [key: string]: unknown
 }
 
+/** The settings of a source. They replace all of its settings. */
 export type SourceSettings = {
   /** The ratings that mean "as bad as possible" and "as good as possible". Null: the ratings have no such meaning. Absent: 20 ratings show the scale, 1 to 5 or 0 to 10. */
-  readonly scale?: readonly unknown[] | null | undefined
+  readonly scale?: readonly [number, number] | null | undefined
   /** The address of a record in its source, with `{sourceId}` in place of its id. */
   readonly link?: string | null | undefined
 }
@@ -636,7 +637,7 @@ export type Source = {
   /** The greatest of these ratings. Null without any. */
   readonly mostRating: number | null
   /** The ratings that mean "as bad as possible" and "as good as possible". Null: the scale is not known, or there is none. */
-  readonly scale: readonly number[] | null
+  readonly scale: readonly [number, number] | null
   /** Whether a person gave the scale, or said that there is none. Else 20 ratings show it. */
   readonly isScaleGiven: boolean
   /** The address of a record in its source, with `{sourceId}` in place of its id. */

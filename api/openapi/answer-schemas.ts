@@ -67,7 +67,7 @@ const feedbackCount = about(
 )
 
 const scale = about(
-  v.pipe(v.array(v.number()), v.length(2)),
+  v.strictTuple([v.number(), v.number()]),
   'The ratings that mean "as bad as possible" and "as good as possible".',
 )
 const source = about(

@@ -1,7 +1,6 @@
 import * as v from 'valibot'
 import { checkBody, replaceUnstorable } from '../../contract/check-body.ts'
-import { MAX_IDENTIFIER_CHARACTERS } from '../../contract/limits.ts'
-import { sourceSettings, type SourceSettings } from '../../contract/source-settings.ts'
+import { isSourceName, NO_SOURCE, sourceSettings, type SourceSettings } from '../../contract/source-settings.ts'
 import type { setSource } from '../../db/sources.ts'
 import { callerOf } from '../authenticate.ts'
 import type { Arrival } from '../http/arrival.ts'
@@ -96,14 +95,8 @@ const validate = (
   const parsed = parseBody(bytes)
   if (isRefusal(parsed)) return parsed
   const checked = checkBody(sourceSettings, replaceUnstorable(parsed.value), { isStrict: isStrict(request.headers) })
-  const problems = [...(isName(source) ? [] : [BAD_NAME]), ...('problems' in checked ? checked.problems : [])]
+  const problems = [...(isSourceName(source) ? [] : [BAD_NAME]), ...('problems' in checked ? checked.problems : [])]
   return problems.length > 0 || 'problems' in checked ? { refused: 'invalid', problems } : checked
 }
 
-const isName = (source: string): boolean =>
-  source.trim() !== '' && !source.includes('\0') && [...source].length <= MAX_IDENTIFIER_CHARACTERS
-
-const BAD_NAME = {
-  path: 'source',
-  message: `source must be text of 1 to ${MAX_IDENTIFIER_CHARACTERS} characters, not blank`,
-}
+const BAD_NAME = { path: 'source', message: `source must be ${NO_SOURCE}` }

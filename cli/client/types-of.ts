@@ -7,7 +7,8 @@ type Schema = {
   readonly enum?: readonly unknown[]
   readonly anyOf?: readonly Schema[]
   readonly oneOf?: readonly Schema[]
-  readonly items?: Schema
+  readonly items?: Schema | false
+  readonly prefixItems?: readonly Schema[]
   readonly required?: readonly string[]
   readonly properties?: Readonly<Record<string, Schema>>
   readonly additionalProperties?: boolean | Schema
@@ -58,6 +59,7 @@ const namedType = (type: string, schema: Schema): string => {
     case 'integer':
       return 'number'
     case 'array':
+      if (schema.prefixItems) return `readonly [${schema.prefixItems.map(typeOf).join(', ')}]`
       return `readonly (${schema.items ? typeOf(schema.items) : 'unknown'})[]`
     case 'object':
       return objectType(schema)

@@ -144,7 +144,7 @@ describe('the permissions of tokens', () => {
   it('are listed here for all operations of the document', () => {
     const described = operations.map(
       ({ method, at }) =>
-        `${method} ${at.replace('{id}', SUBMISSION).replace('{source}', 'Shop').replace('counts', 'counts?by=tag')}`,
+        `${method} ${at.replace('{id}', SUBMISSION).replace('{source}', 'Shop').replace('v1/counts', 'v1/counts?by=tag')}`,
     )
     assert.deepEqual(
       described.filter((where) => !Object.hasOwn(TABLE, where)),

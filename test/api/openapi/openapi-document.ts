@@ -44,7 +44,7 @@ export const resolved = (value: JsonObject): JsonObject =>
 const ajv = new Ajv({
   strictTypes: false,
   formats: { 'date-time': (text: string) => isDateTime(text) && !isUnset(text), uuid: true },
-}).addVocabulary(['components'])
+}).addVocabulary(['components', 'discriminator'])
 
 /** Whether a value fits a schema of the document. References resolve in the document. */
 export const fits = (schema: JsonValue, value: JsonValue): boolean => {
