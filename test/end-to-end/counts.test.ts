@@ -45,7 +45,7 @@ describe('counts over HTTP', () => {
         round((count(*) filter (where satisfaction <= 0.4))::numeric / count(*), 4)::float8 as bad
       from feedback_view where workspace_id = ${own.workspaceId} and source = 'Calls'`
     assert.deepEqual(countsOf(answer)[0], { source: 'Calls', feedback: 21, rated: 21, ...row })
-    assert.ok(countsOf(answer)[0]!['satisfaction']! < 0.5)
+    assert.ok(Number(countsOf(answer)[0]!['satisfaction']) < 0.5)
   })
 
   it('go by two things, with the names of accounts', async () => {

@@ -112,7 +112,7 @@ describe('look-ups by the keys of a contact or account', () => {
       ['accounts', 'source=API&name=Acme', 'source'],
       ['accounts', 'email=ann@example.org', 'email'],
       ['projects', 'name=x', 'name'],
-    ]) {
+    ] as const) {
       const { status, body } = await service.get(`/api/v1/${path}?${query}`, { token: own.readToken })
       assert.deepEqual(
         [status, (body.error as unknown as { path: string }[]).map((problem) => problem.path)],

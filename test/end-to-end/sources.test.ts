@@ -104,7 +104,7 @@ describe('the sources of feedback', () => {
       ['[]', ['']],
       [{ scale: [5, 1] }, ['scale']],
       [{ scale: [1] }, ['scale.1']],
-      [{ scale: [1, 2, 3] }, ['scale']],
+      [{ scale: [1, 2, 3] }, ['scale.2']],
       [{ scale: ['1', 5], link: 'javascript:{sourceId}' }, ['scale.0', 'link']],
       [{ link: 'https://shop.example' }, ['link']],
     ] as const) {
