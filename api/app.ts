@@ -216,8 +216,7 @@ const MS_PER_SECOND = 1_000
 
 /** An app without routes. It finds the token, and answers requests without a route. */
 const createEmptyApp = () =>
-  // By default Elysia skips eleven characters of the address to find the path, but a host may be
-  // shorter.
+  // By default Elysia looks for the path behind eleven characters, but a host may be shorter.
   new Elysia({ handler: { standardHostname: false } })
     .onError(({ code, error }) => {
       if (code === 'NOT_FOUND') return refusalResponse({ refused: 'not-found' })
