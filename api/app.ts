@@ -146,11 +146,6 @@ const createRoutes = (dependencies: AppDependencies) => {
       timed((arrival) => submitBatch(intake, BATCH_KINDS, arrival)),
       UNPARSED,
     )
-    .put(
-      `${BASE_PATH}/sources/:source`,
-      timed((arrival, params) => putSource(dependencies, arrival, params['source'] ?? '')),
-      UNPARSED,
-    )
     .get(
       `${BASE_PATH}/submissions/:id`,
       timed((arrival, params) => readReceipt(receipts, arrival, params['id'] ?? '')),
@@ -168,19 +163,21 @@ const createRoutes = (dependencies: AppDependencies) => {
     .all(`${BOARD_PATH}/*`, forOperators(board), UNPARSED)
 }
 
-/** Adds the routes that read records, for programs and for agents. */
+/** Adds the routes that read, for programs and for agents, and the settings of sources. */
 const addReads = (
   app: ReturnType<typeof createEmptyApp>,
-  { reads, mcp }: Pick<AppDependencies, 'reads' | 'mcp'>,
+  dependencies: AppDependencies,
   timed: ReturnType<typeof createTimed>,
 ): ReturnType<typeof createEmptyApp> => {
   app.post(
     MCP_PATH,
-    timed((arrival) => answerMcp(mcp, arrival)),
+    timed((arrival) => answerMcp(dependencies.mcp, arrival)),
     UNPARSED,
   )
+  const put = timed((arrival, { source = '' }) => putSource(dependencies, arrival, source))
+  app.put(`${BASE_PATH}/sources/:source`, put, UNPARSED)
   for (const { path, handlerFor } of READ_ROUTES) {
-    const handle = timed((arrival, params) => answerRead(reads, arrival, handlerFor(params)))
+    const handle = timed((arrival, params) => answerRead(dependencies.reads, arrival, handlerFor(params)))
     app.get(`${BASE_PATH}${path}`, handle)
   }
   return app

@@ -148,7 +148,7 @@ const MOST_WAIT_SECONDS = 30
 const queryText = (query: object): string => {
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(query as Record<string, Given | readonly string[]>))
-    for (const each of [value].flat()) if (each != null) search.append(name, String(each))
+    for (const one of [value].flat()) if (one != null) search.append(name, String(one))
   return search.size === 0 ? '' : `?${search}`
 }
 

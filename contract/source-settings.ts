@@ -8,8 +8,8 @@ const MOST_LINK_CHARACTERS = 2_000
 
 export const isScale = ([low, high]: [number, number]): boolean => low < high
 
-export const isSourceLink = (text: string): boolean =>
-  text.length <= MOST_LINK_CHARACTERS && text.includes('{sourceId}') && /^https?:\/\/[^\s/{]/.test(text)
+export const isSourceLink = (link: string): boolean =>
+  link.length <= MOST_LINK_CHARACTERS && link.includes('{sourceId}') && /^https?:\/\/[^\s/{]/.test(link)
 
 export const NO_SOURCE = `text of 1 to ${MAX_IDENTIFIER_CHARACTERS} characters, not blank`
 

@@ -71,7 +71,10 @@ export const readListQuery = (request: Request, kind: RecordKind, realm: Realm):
       return withKeys(readQuery(request, CUSTOMER_PARAMETERS), (externalId) => contactIdKey(realm, externalId))
     case 'account':
       return withKeys(readQuery(request, ACCOUNT_PARAMETERS), (externalId) => accountIdKey(realm, externalId))
-    default:
+    case 'project':
+    case 'feedback_category':
+    case 'conversation':
+    case 'message':
       return withFilters(readQuery(request, LIST_PARAMETERS))
   }
 }
