@@ -15,6 +15,7 @@ import type { Metrics } from './operators/metrics.ts'
 import { operatorOnly } from './operators/operator-only.ts'
 import { READ_ROUTES } from './reads/read-routes.ts'
 import { answerRead, type ReadDependencies } from './reads/reads.ts'
+import { putSource, type SourceDependencies } from './reads/sources.ts'
 import { readReceipt, type ReceiptSources } from './receipts.ts'
 import { type Refusal, refusalResponse } from './http/refusal.ts'
 import type { Arrival } from './http/arrival.ts'
@@ -48,6 +49,7 @@ export type AppDependencies = {
   intake: IntakeDependencies
   receipts: ReceiptSources
   reads: ReadDependencies
+  setSource: SourceDependencies['setSource']
   mcp: McpDependencies
   /** Whether the runtime reads the trailer fields of a chunked body. */
   readsTrailers: boolean
@@ -161,19 +163,21 @@ const createRoutes = (dependencies: AppDependencies) => {
     .all(`${BOARD_PATH}/*`, forOperators(board), UNPARSED)
 }
 
-/** Adds the routes that read records, for programs and for agents. */
+/** Adds the routes that read, for programs and for agents, and the settings of sources. */
 const addReads = (
   app: ReturnType<typeof createEmptyApp>,
-  { reads, mcp }: Pick<AppDependencies, 'reads' | 'mcp'>,
+  dependencies: AppDependencies,
   timed: ReturnType<typeof createTimed>,
 ): ReturnType<typeof createEmptyApp> => {
   app.post(
     MCP_PATH,
-    timed((arrival) => answerMcp(mcp, arrival)),
+    timed((arrival) => answerMcp(dependencies.mcp, arrival)),
     UNPARSED,
   )
+  const put = timed((arrival, { source = '' }) => putSource(dependencies, arrival, source))
+  app.put(`${BASE_PATH}/sources/:source`, put, UNPARSED)
   for (const { path, handlerFor } of READ_ROUTES) {
-    const handle = timed((arrival, params) => answerRead(reads, arrival, handlerFor(params)))
+    const handle = timed((arrival, params) => answerRead(dependencies.reads, arrival, handlerFor(params)))
     app.get(`${BASE_PATH}${path}`, handle)
   }
   return app
@@ -209,8 +213,7 @@ const MS_PER_SECOND = 1_000
 
 /** An app without routes. It finds the token, and answers requests without a route. */
 const createEmptyApp = () =>
-  // By default Elysia skips eleven characters of the address to find the path, but a host may be
-  // shorter.
+  // By default Elysia looks for the path behind eleven characters, but a host may be shorter.
   new Elysia({ handler: { standardHostname: false } })
     .onError(({ code, error }) => {
       if (code === 'NOT_FOUND') return refusalResponse({ refused: 'not-found' })

@@ -6,6 +6,7 @@ import { findAccount, readAccountContext, readFeedbackContext } from '../db/read
 import { compareSpans, countFeedback } from '../db/reads/counts.ts'
 import { readList } from '../db/reads/lists.ts'
 import { currentId, readRecords } from '../db/reads/records.ts'
+import { listSources, setSource } from '../db/sources.ts'
 import { findReceipt } from '../db/submissions/receipts.ts'
 import { watchLoopDelay } from '../runtime/event-loop-delay.ts'
 import { describeFault } from '../runtime/fault.ts'
@@ -66,6 +67,7 @@ export const createApi = async (resources: Resources): Promise<Api> => {
   const app = createApp({
     intake,
     reads,
+    setSource: (...asked) => withinTime(setSource(sql, ...asked), READ_TIMEOUT_MS),
     mcp: { ...createAgentDependencies(resources), reads, called: metrics.called },
     receipts: { authenticate: intake.authenticate, ...createReceiptSources(resources), onFault },
     isReady: () => isReady(resources, stopping.signal),
@@ -106,13 +108,14 @@ const READ_REST = 1
 
 const createReadDependencies = (
   { config, readingSql: sql }: Resources,
-  { authenticate, onFault }: Pick<IntakeDependencies, 'authenticate' | 'onFault'>,
+  { authenticate, hashKey, onFault }: Pick<IntakeDependencies, 'authenticate' | 'hashKey' | 'onFault'>,
   stop: AbortSignal,
 ): ReadDependencies => {
   const permits = new FairSemaphore(Infinity, config.READS_AT_ONCE, READ_REST)
   const { whenBytesFit, takeAnswer } = createReadsInHand(() => performance.now())
   return {
     authenticate,
+    hashKey,
     permits,
     whenBytesFit,
     countPermits: new FairSemaphore(Infinity, 1, READ_REST),
@@ -127,6 +130,7 @@ const createReadDependencies = (
     currentId: (workspaceId, name) => withinTime(currentId(sql, workspaceId, name), READ_TIMEOUT_MS),
     countFeedback: (request) => withinTime(countFeedback(sql, request), READ_TIMEOUT_MS),
     readList: (request) => withinTime(readList(sql, request), READ_TIMEOUT_MS),
+    listSources: (...asked) => withinTime(listSources(sql, ...asked), READ_TIMEOUT_MS),
     readChanges: (workspaceId, wanted) => withinTime(readChanges(sql, workspaceId, wanted), READ_TIMEOUT_MS),
   }
 }

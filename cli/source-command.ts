@@ -1,4 +1,11 @@
-import { isScale, isSourceLink, MISPLACED_LINK, NO_SCALE } from '../contract/source-settings.ts'
+import {
+  isScale,
+  isSourceLink,
+  isSourceName,
+  MISPLACED_LINK,
+  NO_SCALE,
+  NO_SOURCE,
+} from '../contract/source-settings.ts'
 import { listSources, type Scale, setSource, type Source } from '../db/sources.ts'
 import { DEFAULT_WORKSPACE } from '../db/workspaces/workspaces.ts'
 import { findWorkspace } from './option-values.ts'
@@ -46,11 +53,14 @@ await runCommand({
     list: async (context) => {
       for (const source of await listSources(context.sql, await workspaceOf(context))) {
         const { source: name, feedback, link } = source
-        print([name, `${feedback} feedback`, seen(source), scaleText(source), ...(link ?? [])].join('  '))
+        print(
+          [name, `${feedback} feedback`, seen(source), scaleText(source), ...(link === null ? [] : [link])].join('  '),
+        )
       }
     },
     set: async (context, source) => {
       if (!source) throw new CommandError(USAGE)
+      if (!isSourceName(source)) throw new CommandError(`SOURCE must be ${NO_SOURCE}.`)
       const { scale, link } = context.values
       await setSource(
         context.sql,

@@ -11,13 +11,25 @@ import type {
   FeedbackSubmission,
   PurgeRequest,
   Receipt,
+  Source,
+  SourceFound,
+  SourceSettings,
   SubmissionFound,
   Success,
 } from './types.ts'
 
 export type * from './types.ts'
 export { each, followChanges } from './reads.ts'
-export type { ChangesQuery, FeedbackQuery, ListQuery, Reads } from './reads.ts'
+export type {
+  AccountQuery,
+  ChangesQuery,
+  CountsQuery,
+  CustomerQuery,
+  Dimension,
+  FeedbackQuery,
+  ListQuery,
+  Reads,
+} from './reads.ts'
 export { verifyWebhook } from './verify-webhook.ts'
 export { type Connection, RequestError } from './send.ts'
 
@@ -66,6 +78,11 @@ export const createClient = (connection: Connection) => {
      */
     submitBatch: (items: readonly BatchItem[], options?: Pick<CallOptions, 'waitSeconds'>) =>
       submitTogether(connection, items, options?.waitSeconds),
+    /** Replaces the settings of a source. Requires an admin token. */
+    putSource: async (source: string, settings: SourceSettings): Promise<Source> => {
+      const sent = { method: 'PUT', path: `/sources/${encodeURIComponent(source)}`, body: settings } as const
+      return ((await send(connection, sent, patienceOf(connection))).body as SourceFound).source
+    },
     /** The receipt of a submission. */
     getSubmission: async (id: string): Promise<Receipt> => {
       const sent = { path: `/submissions/${encodeURIComponent(id)}` }

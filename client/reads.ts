@@ -3,6 +3,7 @@ import type {
   Account,
   AccountPage,
   ChangesPage,
+  CountsPage,
   Customer,
   CustomerPage,
   Feedback,
@@ -11,6 +12,7 @@ import type {
   FeedbackPage,
   Project,
   ProjectPage,
+  SourcePage,
   StoredConversationFound,
   StoredConversationPage,
 } from './types.ts'
@@ -22,8 +24,14 @@ export type ListQuery = {
   readonly next?: string | null | undefined
 }
 
+/** An external id; with `source`, the external id in this source. */
+type ExternalId = { readonly externalId?: string | undefined; readonly source?: string | undefined }
+export type CustomerQuery = ListQuery & ExternalId & { readonly email?: string | undefined }
+export type AccountQuery = ListQuery &
+  ExternalId & { readonly domain?: string | undefined; readonly name?: string | undefined }
+
 /** Each filter narrows the list. With several tags, feedback has to carry all of them. */
-export type FeedbackQuery = ListQuery & {
+type FeedbackFilters = {
   readonly source?: string | undefined
   readonly tag?: string | readonly string[] | undefined
   readonly customerId?: string | undefined
@@ -32,11 +40,28 @@ export type FeedbackQuery = ListQuery & {
   readonly projectId?: string | undefined
   readonly ratingMin?: number | undefined
   readonly ratingMax?: number | undefined
+  /** From 0 to 1, on the scale of the source. */
+  readonly satisfactionMax?: number | undefined
   readonly createdFrom?: string | undefined
   readonly createdTo?: string | undefined
   /** Words that all occur in the title or the description. */
   readonly q?: string | undefined
 }
+
+export type FeedbackQuery = ListQuery & FeedbackFilters
+
+export type Dimension = 'tag' | 'source' | 'project' | 'account' | 'customer' | 'week' | 'month' | 'rating'
+
+export type CountsQuery = FeedbackFilters &
+  Pick<ListQuery, 'limit' | 'next'> & {
+    /** One or two things to count by. */
+    readonly by: Dimension | readonly [Dimension, Dimension]
+    /**
+     * The most `feedback` first, which is the default; the least `satisfaction` first; the greatest
+     * share of `bad` first; or by `key`, the default for week and month, the latest first.
+     */
+    readonly order?: 'feedback' | 'satisfaction' | 'bad' | 'key' | undefined
+  }
 
 export type ChangesQuery = {
   /** `next` of the previous answer; without it the feed begins with all existing records. */
@@ -65,9 +90,9 @@ export const createReads = (connection: Connection) => {
   return {
     listFeedbacks: list('/feedbacks') as List<FeedbackPage, FeedbackQuery>,
     getFeedback: getById<Feedback>('/feedbacks', 'feedback'),
-    listCustomers: list('/customers') as List<CustomerPage>,
+    listCustomers: list('/customers') as List<CustomerPage, CustomerQuery>,
     getCustomer: getById<Customer>('/customers', 'customer'),
-    listAccounts: list('/accounts') as List<AccountPage>,
+    listAccounts: list('/accounts') as List<AccountPage, AccountQuery>,
     getAccount: getById<Account>('/accounts', 'account'),
     listProjects: list('/projects') as List<ProjectPage>,
     getProject: getById<Project>('/projects', 'project'),
@@ -77,14 +102,18 @@ export const createReads = (connection: Connection) => {
     /** The conversation with a page of its messages. */
     getConversation: (id: string, query?: ListQuery) =>
       read(`/conversations/${encodeURIComponent(id)}`, query) as Promise<StoredConversationFound>,
+    /** Feedback in total, and in groups. */
+    countFeedback: ({ by, ...query }: CountsQuery) =>
+      read('/counts', { by: [by].flat().join(), ...query }) as Promise<CountsPage>,
+    listSources: list('/sources') as List<SourcePage, Pick<ListQuery, 'limit' | 'next'>>,
     listChanges: ({ waitSeconds, ...query }: ChangesQuery = {}) =>
       read('/changes', query, waitSeconds) as Promise<ChangesPage>,
   }
 }
 
 /** The records of a list, such as `each(client.listFeedbacks, { source: 'Zendesk' })`. Reads page by page. */
-export const each = async function* <Page extends ListedPage, Query extends ListQuery>(
-  list: List<Page, Query>,
+export const each = async function* <Page extends ListedPage, Query extends Pick<ListQuery, 'next'> | undefined>(
+  list: (query: Query) => Promise<Page>,
   query?: Query,
 ): AsyncGenerator<RecordOf<Page>> {
   let next = query?.next
@@ -119,7 +148,7 @@ const MOST_WAIT_SECONDS = 30
 const queryText = (query: object): string => {
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(query as Record<string, Given | readonly string[]>))
-    for (const each of [value].flat()) if (each != null) search.append(name, String(each))
+    for (const one of [value].flat()) if (one != null) search.append(name, String(one))
   return search.size === 0 ? '' : `?${search}`
 }
 

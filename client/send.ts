@@ -24,7 +24,8 @@ export type Connection = {
 
 export type Sent = {
   readonly path: string
-  /** Without a body, the request is a GET. */
+  /** Without a body, the request is a GET. Else it is a POST by default. */
+  readonly method?: 'PUT' | undefined
   readonly body?: unknown
   readonly idempotencyKey?: string | undefined
   readonly waitSeconds?: number | undefined
@@ -121,12 +122,12 @@ type Failed = {
 
 const attempt = async (
   { url, token, strict }: Connection,
-  { path, body, idempotencyKey, waitSeconds }: Sent,
+  { path, method, body, idempotencyKey, waitSeconds }: Sent,
 ): Promise<Answer | { failed: Failed }> => {
   const preferences = [...(waitSeconds ? [`wait=${waitSeconds}`] : []), ...(strict ? ['handling=strict'] : [])]
   try {
     const response = await fetch(`${url.replace(/\/+$/, '').replace(/\/api\/v1$/, '')}${BASE_PATH}${path}`, {
-      method: body === undefined ? 'GET' : 'POST',
+      method: body === undefined ? 'GET' : (method ?? 'POST'),
       headers: {
         Authorization: `Bearer ${token}`,
         ...(body !== undefined && { 'Content-Type': 'application/json' }),

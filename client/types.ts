@@ -178,6 +178,14 @@ export type FreeObject = {
   readonly [key: string]: unknown
 }
 
+/** The settings of a source. They replace all of its settings. */
+export type SourceSettings = {
+  /** The ratings that mean "as bad as possible" and "as good as possible". Null: the ratings have no such meaning. Absent: 20 ratings show the scale, 1 to 5 or 0 to 10. */
+  readonly scale?: readonly [number, number] | null | undefined
+  /** The address of a record in its source, with `{sourceId}` in place of its id. */
+  readonly link?: string | null | undefined
+}
+
 /** A submission: an operation and its body. */
 export type BatchItem = FeedbackItem | ContactItem | AccountItem | ConversationItem
 
@@ -558,6 +566,96 @@ export type ChangesPage = {
   readonly changes: readonly Change[]
   /** The value of `after` for the next request. */
   readonly next: string
+}
+
+/** Figures of all feedback that matches the filters. */
+export type FeedbackFigures = {
+  /** The number of feedback. */
+  readonly feedback: number
+  /** How many of them have a satisfaction: a rating on the known scale of their source. */
+  readonly rated: number
+  /** The mean of these satisfactions, from 0 to 1. Null without any. */
+  readonly satisfaction: number | null
+  /** The share of these satisfactions that are 0.4 or less. Null without any. */
+  readonly bad: number | null
+}
+
+/** The figures of a group, with a member for each thing that is counted by. */
+export type FeedbackCount = {
+  /** The tag of the group, if it is counted by: an id, text, date or number. Null for feedback without. */
+  readonly tag?: string | null | undefined
+  /** The source of the group, if it is counted by: an id, text, date or number. Null for feedback without. */
+  readonly source?: string | null | undefined
+  /** The project of the group, if it is counted by: an id, text, date or number. Null for feedback without. */
+  readonly project?: string | null | undefined
+  /** The account of the group, if it is counted by: an id, text, date or number. Null for feedback without. */
+  readonly account?: string | null | undefined
+  /** The customer of the group, if it is counted by: an id, text, date or number. Null for feedback without. */
+  readonly customer?: string | null | undefined
+  /** The week of the group, if it is counted by: an id, text, date or number. Null for feedback without. */
+  readonly week?: string | null | undefined
+  /** The month of the group, if it is counted by: an id, text, date or number. Null for feedback without. */
+  readonly month?: string | null | undefined
+  /** The rating of the group, if it is counted by: an id, text, date or number. Null for feedback without. */
+  readonly rating?: string | null | undefined
+  /** The name of the project, if it has one. */
+  readonly projectName?: string | undefined
+  /** The name of the account, if it has one. */
+  readonly accountName?: string | undefined
+  /** The name of the customer, if it has one. */
+  readonly customerName?: string | undefined
+  /** The number of feedback. */
+  readonly feedback: number
+  /** How many of them have a satisfaction: a rating on the known scale of their source. */
+  readonly rated: number
+  /** The mean of these satisfactions, from 0 to 1. Null without any. */
+  readonly satisfaction: number | null
+  /** The share of these satisfactions that are 0.4 or less. Null without any. */
+  readonly bad: number | null
+}
+
+/** A page of counts. */
+export type CountsPage = {
+  /** The figures of all feedback, on every page. */
+  readonly total: FeedbackFigures
+  /** The groups of this page. */
+  readonly counts: readonly FeedbackCount[]
+  /** The `next` for the following page; null at the end of the list. */
+  readonly next: string | null
+}
+
+/** A source of feedback, with its ratings and its settings. */
+export type Source = {
+  /** The name of the source. */
+  readonly source: string
+  /** The number of its feedback. */
+  readonly feedback: number
+  /** All ratings that it has sent, also in feedback that was replaced or purged. */
+  readonly ratings: number
+  /** The least of these ratings. Null without any. */
+  readonly leastRating: number | null
+  /** The greatest of these ratings. Null without any. */
+  readonly mostRating: number | null
+  /** The ratings that mean "as bad as possible" and "as good as possible". Null: the scale is not known, or there is none. */
+  readonly scale: readonly [number, number] | null
+  /** Whether a person gave the scale, or said that there is none. Else 20 ratings show it. */
+  readonly isScaleGiven: boolean
+  /** The address of a record in its source, with `{sourceId}` in place of its id. */
+  readonly link: string | null
+}
+
+/** A page. */
+export type SourcePage = {
+  /** The sources of this page. */
+  readonly sources: readonly Source[]
+  /** The `next` for the following page; null at the end of the list. */
+  readonly next: string | null
+}
+
+/** One source. */
+export type SourceFound = {
+  /** The source. */
+  readonly source: Source
 }
 
 /** A changed record, or the tombstone of a removed record. */

@@ -21,35 +21,50 @@ export type Source = {
   link: string | null
 }
 
-/** Replaces the settings of a source. */
+/** Replaces the settings of a source. Returns undefined if the workspace does not exist. */
 export const setSource = async (
   sql: Sql,
   { workspaceId, source }: { workspaceId: string; source: string },
   { scale, link = null }: SourceSettings,
-): Promise<void> => {
+): Promise<Omit<Source, 'feedback'> | undefined> => {
   const [low, high] = scale ?? [null, null]
-  await sql`
-    insert into source (workspace_id, source, is_scale_given, given_low, given_high, link)
-    values (${workspaceId}, ${source}, ${scale !== undefined}, ${low}, ${high}, ${link})
-    on conflict (workspace_id, source) do update set is_scale_given = excluded.is_scale_given,
-      given_low = excluded.given_low, given_high = excluded.given_high, link = excluded.link`
+  const [row] = await sql<SourceRow[]>`
+    select k.source, ${settingsOf(sql)} from set_source(
+      ${workspaceId}::uuid, ${source}::text, ${scale !== undefined}::boolean, ${low}::float8, ${high}::float8, ${link}::text) as k`
+  return row && sourceOf(row)
 }
 
-/** All sources of a workspace with feedback or settings, by name. */
-export const listSources = async (sql: Sql, workspaceId: string): Promise<Source[]> => {
-  const rows = await sql<(Source & { low: number | null; high: number | null })[]>`
+/** `after`: the name of the last source of the previous page. */
+export type SourcesWanted = { source?: string; after?: string | undefined; limit?: number }
+
+/** The sources of a workspace with feedback or settings, by name. */
+export const listSources = async (
+  sql: Sql,
+  workspaceId: string,
+  { source, after, limit }: SourcesWanted = {},
+): Promise<Source[]> => {
+  const wanted = sql`workspace_id = ${workspaceId} ${source === undefined ? sql`` : sql`and source = ${source}`}
+    ${after === undefined ? sql`` : sql`and source > ${after}`}`
+  const rows = await sql<(SourceRow & Source)[]>`
     with counted as (
-      select source, count(*)::float8 as feedback from feedback where workspace_id = ${workspaceId} group by source
+      select source, count(*)::float8 as feedback from feedback where ${wanted} group by source
     ), known as (
-      select * from source where workspace_id = ${workspaceId}
+      select * from source where ${wanted}
     )
-    select source, coalesce(c.feedback, 0) as feedback, coalesce(k.ratings, 0)::float8 as ratings,
-      k.least_rating as "leastRating", k.most_rating as "mostRating",
-      k.scale_low as low, k.scale_high as high, coalesce(k.is_scale_given, false) as "isScaleGiven", k.link
+    select source, coalesce(c.feedback, 0) as feedback, ${settingsOf(sql)}
     from counted as c full join known as k using (source)
-    order by source`
-  return rows.map(({ low, high, ...source }) => ({
-    ...source,
-    scale: low === null || high === null ? null : [low, high],
-  }))
+    order by source ${limit === undefined ? sql`` : sql`limit ${limit}`}`
+  return rows.map(sourceOf)
 }
+
+/** The columns of a row `k` of `source`. All are null for a source without ratings and settings. */
+const settingsOf = (sql: Sql) => sql`coalesce(k.ratings, 0)::float8 as ratings,
+  k.least_rating as "leastRating", k.most_rating as "mostRating",
+  k.scale_low as low, k.scale_high as high, coalesce(k.is_scale_given, false) as "isScaleGiven", k.link`
+
+type SourceRow = Omit<Source, 'feedback' | 'scale'> & { low: number | null; high: number | null }
+
+const sourceOf = <Row extends SourceRow>({ low, high, ...source }: Row) => ({
+  ...source,
+  scale: low === null || high === null ? null : ([low, high] as const),
+})

@@ -3,6 +3,7 @@ import { about } from '../../contract/fields.ts'
 import { MAX_REPORTED_PROBLEMS } from '../../contract/limits.ts'
 import { receipt } from '../../contract/receipt.ts'
 import * as records from '../../contract/record-schemas.ts'
+import { DIMENSION_NAMES } from '../../db/reads/counts.ts'
 import type { RESOURCES } from '../reads/reads.ts'
 import { batchResult } from '../submit/submit-batch.ts'
 
@@ -30,6 +31,63 @@ const problem = about(
     ),
   }),
   'One thing that is wrong.',
+)
+
+const number = (description: string) => about(v.number(), description)
+const orNull = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
+  about(v.nullable(schema), description)
+
+const FIGURES = {
+  feedback: number('The number of feedback.'),
+  rated: number('How many of them have a satisfaction: a rating on the known scale of their source.'),
+  satisfaction: orNull(v.number(), 'The mean of these satisfactions, from 0 to 1. Null without any.'),
+  bad: orNull(v.number(), 'The share of these satisfactions that are 0.4 or less. Null without any.'),
+}
+const feedbackFigures = about(v.object(FIGURES), 'Figures of all feedback that matches the filters.')
+const keyOf = (name: string, description: string) => [name, v.exactOptional(orNull(v.string(), description))] as const
+const feedbackCount = about(
+  v.object({
+    ...Object.fromEntries(
+      DIMENSION_NAMES.map((name) =>
+        keyOf(
+          name,
+          `The ${name} of the group, if it is counted by: an id, text, date or number. Null for feedback without.`,
+        ),
+      ),
+    ),
+    ...Object.fromEntries(
+      ['project', 'account', 'customer'].map((name) => [
+        `${name}Name`,
+        v.exactOptional(about(v.string(), `The name of the ${name}, if it has one.`)),
+      ]),
+    ),
+    ...FIGURES,
+  }),
+  'The figures of a group, with a member for each thing that is counted by.',
+)
+
+const scale = about(
+  v.strictTuple([v.number(), v.number()]),
+  'The ratings that mean "as bad as possible" and "as good as possible".',
+)
+const source = about(
+  v.object({
+    source: about(v.string(), 'The name of the source.'),
+    feedback: number('The number of its feedback.'),
+    ratings: number('All ratings that it has sent, also in feedback that was replaced or purged.'),
+    leastRating: orNull(v.number(), 'The least of these ratings. Null without any.'),
+    mostRating: orNull(v.number(), 'The greatest of these ratings. Null without any.'),
+    scale: orNull(
+      scale,
+      'The ratings that mean "as bad as possible" and "as good as possible". Null: the scale is not known, or there is none.',
+    ),
+    isScaleGiven: about(
+      v.boolean(),
+      'Whether a person gave the scale, or said that there is none. Else 20 ratings show it.',
+    ),
+    link: orNull(v.string(), 'The address of a record in its source, with `{sourceId}` in place of its id.'),
+  }),
+  'A source of feedback, with its ratings and its settings.',
 )
 
 /** The schemas of answers, by name. */
@@ -94,6 +152,19 @@ export const ANSWERS = {
     }),
     'Changes in their order.',
   ),
+  FeedbackFigures: feedbackFigures,
+  FeedbackCount: feedbackCount,
+  CountsPage: about(
+    v.object({
+      total: named(feedbackFigures, 'The figures of all feedback, on every page.'),
+      counts: list(feedbackCount, 'The groups of this page.'),
+      next,
+    }),
+    'A page of counts.',
+  ),
+  Source: source,
+  SourcePage: about(v.object({ sources: list(source, 'The sources of this page.'), next }), 'A page.'),
+  SourceFound: about(v.object({ source: named(source, 'The source.') }), 'One source.'),
   Change: records.change,
   ...records.CHANGES,
   WebhookMessage: records.webhookMessage,

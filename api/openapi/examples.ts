@@ -133,6 +133,13 @@ export const REQUEST_EXAMPLES = {
       },
     },
   },
+  SourceSettings: {
+    scale: {
+      summary: 'Ratings from 0 to 10',
+      value: { scale: [0, 10], link: 'https://helpdesk.example/tickets/{sourceId}' },
+    },
+    none: { summary: 'Ratings without a scale', value: { scale: null } },
+  },
 } as const satisfies Partial<Record<BodyName | 'BatchRequest', Examples>>
 
 /** Answers, by the name of the schema that describes them. */

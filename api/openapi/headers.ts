@@ -1,5 +1,6 @@
 import { IDEMPOTENCY_KEY } from '../../contract/batch-request.ts'
 import type { JsonObject } from '../../contract/json.ts'
+import { MAX_IDENTIFIER_CHARACTERS } from '../../contract/limits.ts'
 import { submissionState } from '../../contract/receipt.ts'
 import { REQUEST_ID } from '../http/request-id.ts'
 import { schemaOf } from './schemas.ts'
@@ -94,6 +95,18 @@ export const PARAMETERS = {
     'With `wait=N` an answer that would be empty waits up to N seconds (at most 30) for changes.',
     {},
   ),
+  PreferStrict: requestHeader(
+    'Prefer',
+    'With `handling=strict` a 400 names each member that is not described here. Other preferences are ignored.',
+    {},
+  ),
+  SourceName: {
+    name: 'source',
+    in: 'path',
+    required: true,
+    description: 'The name of the source, as feedback has it.',
+    schema: { type: 'string', minLength: 1, maxLength: MAX_IDENTIFIER_CHARACTERS },
+  },
   RecordId: idInPath('The own id of the record.'),
   SubmissionId: idInPath('The id from the header `Submission-Id` of an answer.'),
 } as const satisfies Readonly<Record<string, JsonObject>>

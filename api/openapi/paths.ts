@@ -107,7 +107,7 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
       'The receipt is `applied` when all records are removed.',
     body: 'PurgeRequest',
     answer: { status: 200, schema: 'Success', description: 'Accepted: the purge will finish.' },
-    refusals: ['MayNotPurge', 'NoSuchContact', 'TooLarge'],
+    refusals: ['NoAdmin', 'NoSuchContact', 'TooLarge'],
   }),
   '/accounts/identify': submissionPath({
     operationId: 'identifyAccount',

@@ -59,6 +59,16 @@ const MESSAGE = {
   rawData: { channel: 'web' },
   createdAt: '2026-01-31T09:30:05.000000Z',
 }
+const SOURCE = {
+  source: FEEDBACK.source,
+  feedback: 1250,
+  ratings: 940,
+  leastRating: 0,
+  mostRating: 10,
+  scale: [0, 10],
+  isScaleGiven: true,
+  link: 'https://helpdesk.example/tickets/{sourceId}',
+}
 const NEXT = 'WyIyMDI2LTAxLTMxIDA5OjMwOjAwLjI1IiwiYjdmOGEwZDIiXQ'
 
 /** An answer of each read, by the name of its schema. */
@@ -75,6 +85,24 @@ export const READ_EXAMPLES: Readonly<Record<string, JsonObject>> = {
   FeedbackCategoryFound: { feedbackCategory: CATEGORY },
   StoredConversationPage: { conversations: [CONVERSATION], next: null },
   StoredConversationFound: { conversation: CONVERSATION, messages: [MESSAGE], next: null },
+  CountsPage: {
+    total: { feedback: 1250, rated: 940, satisfaction: 0.6131, bad: 0.2287 },
+    counts: [
+      {
+        account: ACCOUNT.id,
+        accountName: ACCOUNT.name,
+        month: '2026-01',
+        feedback: 31,
+        rated: 24,
+        satisfaction: 0.3125,
+        bad: 0.5833,
+      },
+      { account: null, month: '2026-01', feedback: 12, rated: 0, satisfaction: null, bad: null },
+    ],
+    next: NEXT,
+  },
+  SourcePage: { sources: [SOURCE], next: null },
+  SourceFound: { source: SOURCE },
   ChangesPage: {
     changes: [
       { position: 1769851800250002, kind: 'feedback', id: FEEDBACK.id, deleted: false, record: FEEDBACK },

@@ -1,14 +1,18 @@
 import type { JsonObject } from '../../contract/json.ts'
 import {
   CHANGES_PARAMETERS,
+  COUNTS_PARAMETERS,
   FEEDBACK_PARAMETERS,
   LIST_PARAMETERS,
   type QuerySchema,
   REPEATABLE,
+  SOURCES_PARAMETERS,
 } from '../reads/parameters.ts'
+import { ACCOUNT_PARAMETERS, CUSTOMER_PARAMETERS } from '../reads/look-ups.ts'
 import { RESOURCES } from '../reads/reads.ts'
 import { schemaOf } from './schemas.ts'
 import { READ_EXAMPLES } from './reading-examples.ts'
+import { REQUEST_EXAMPLES } from './examples.ts'
 import { headersOf, parametersOf, type ResponseHeader } from './headers.ts'
 import { RECORD_OF } from './answer-schemas.ts'
 import { refusalsOf, type RefusalAnswerName } from './refusals.ts'
@@ -63,6 +67,13 @@ const readPath = ({ schema, headers = [], refusals, parameters, ...about }: Read
   },
 })
 
+/** The parameters of lists that have more than every list. */
+const PARAMETERS_OF: Readonly<Record<string, QuerySchema>> = {
+  feedbacks: FEEDBACK_PARAMETERS,
+  customers: CUSTOMER_PARAMETERS,
+  accounts: ACCOUNT_PARAMETERS,
+}
+
 const capital = (name: string): string => `${name[0]!.toUpperCase()}${name.slice(1)}`
 const words = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 
@@ -74,7 +85,7 @@ const listOf = ({ path, many }: (typeof RESOURCES)[number]): JsonObject =>
       'A page of the list. `next` leads to the next page, and stays valid while records come and go: a record that keeps its `createdAt` ' +
       'is never skipped or repeated. A page can be shorter than `limit` before the end of the list: one call reads at most 4 MiB or one larger ' +
       'record, and with filters it looks at 20,000 records at most.',
-    parameters: inQuery(path === 'feedbacks' ? FEEDBACK_PARAMETERS : LIST_PARAMETERS),
+    parameters: inQuery(PARAMETERS_OF[path] ?? LIST_PARAMETERS),
     schema: `${RECORD_OF[path]}Page`,
     refusals: [path === 'feedbacks' || path === 'conversations' ? 'WrongMethod' : 'OnlyGet'],
   })
@@ -113,6 +124,72 @@ const CHANGES = readPath({
   refusals: ['PositionExpired', 'OnlyGet'],
 })
 
+const COUNTS = readPath({
+  operationId: 'countFeedback',
+  summary: 'Count feedback',
+  description:
+    'Counts feedback in total, and in groups by one or two things. The mean satisfaction and the share of bad ratings only consider ratings on ' +
+    'the known scale of their source (`GET /sources`). Ratings of other sources only count as feedback. A week begins on Monday, and times are in UTC. ' +
+    'If the only thing to count by is week or month, one without feedback between others has a group as well.',
+  parameters: inQuery(COUNTS_PARAMETERS).map((parameter) =>
+    parameter['name'] === 'by' ? { ...parameter, required: true } : parameter,
+  ),
+  schema: 'CountsPage',
+  refusals: ['OnlyGet'],
+})
+
+const SOURCES = readPath({
+  operationId: 'listSources',
+  summary: 'List sources',
+  description: 'The sources with feedback or settings, by name, with their ratings and scales.',
+  parameters: inQuery(SOURCES_PARAMETERS),
+  schema: 'SourcePage',
+  refusals: ['OnlyGet'],
+})
+
+const PUT_SOURCE: JsonObject = {
+  put: {
+    tags: ['Reading'],
+    operationId: 'putSource',
+    summary: 'Set the scale and the link of a source',
+    description:
+      'Replaces the settings of a source, which needs no feedback yet. They count for all its feedback at once. Requires an admin token.',
+    parameters: parametersOf(['SourceName', 'PreferStrict', 'ContentEncoding', 'RequestId']),
+    requestBody: {
+      required: true,
+      content: {
+        'application/json': {
+          schema: { $ref: '#/components/schemas/SourceSettings' },
+          examples: REQUEST_EXAMPLES.SourceSettings,
+        },
+      },
+    },
+    responses: {
+      200: {
+        description: 'The source with its settings.',
+        headers: headersOf(['Preference-Applied']),
+        content: {
+          'application/json': {
+            schema: { $ref: '#/components/schemas/SourceFound' },
+            example: READ_EXAMPLES['SourceFound']!,
+          },
+        },
+      },
+      ...refusalsOf([
+        'Invalid',
+        'Unauthenticated',
+        'NoAdmin',
+        'OnlyPut',
+        'TooSlow',
+        'TooLarge',
+        'NotJson',
+        'Unforeseen',
+        'CannotSet',
+      ]),
+    },
+  },
+}
+
 /** Reads, by their paths below the base path. */
 export const PATHS_OF_READS: Readonly<Record<string, JsonObject>> = {
   ...Object.fromEntries(
@@ -122,4 +199,7 @@ export const PATHS_OF_READS: Readonly<Record<string, JsonObject>> = {
     ]),
   ),
   '/changes': CHANGES,
+  '/counts': COUNTS,
+  '/sources': SOURCES,
+  '/sources/{source}': PUT_SOURCE,
 }

@@ -62,7 +62,7 @@ const REFUSAL_ANSWERS = {
     description: 'The token is valid, but lacks the scope for reading.',
     examples: { 'another scope': { refused: 'forbidden', needs: 'read' } },
   },
-  MayNotPurge: {
+  NoAdmin: {
     description: 'The token is valid, but not an admin token. Checked before the body.',
     examples: { 'no admin': { refused: 'forbidden', needs: 'admin' } },
   },
@@ -93,6 +93,10 @@ const REFUSAL_ANSWERS = {
   OnlyGet: {
     description: 'The path does not take this method.',
     examples: { 'GET only': { refused: 'wrong-method', allow: 'GET' } },
+  },
+  OnlyPut: {
+    description: 'The path does not take this method.',
+    examples: { 'PUT only': { refused: 'wrong-method', allow: 'PUT' } },
   },
   TooSlow: {
     description: 'The body did not arrive in time. The connection is closed.',
@@ -158,6 +162,17 @@ const REFUSAL_ANSWERS = {
       'token not looked up': unavailable('postgres'),
       'too many reads': unavailable('reads-at-once'),
     },
+  },
+  CannotSet: {
+    description:
+      'The database does not answer in time, or too much is under way. The settings may be stored. Repeating the request is harmless.',
+    examples: {
+      'database away': unavailable('reads'),
+      'token not looked up': unavailable('postgres'),
+      'too many reads': unavailable('reads-at-once'),
+      'too many bytes in hand': unavailable('bodies-in-hand'),
+    },
+    also: ['Preference-Applied'],
   },
   CannotLookUp: {
     description: 'Redis or Postgres does not answer in time.',

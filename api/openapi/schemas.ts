@@ -8,6 +8,7 @@ import { about, freeObject } from '../../contract/fields.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import { MAX_BATCH_ITEMS, MAX_OBJECT_MEMBERS } from '../../contract/limits.ts'
 import { purgeRequest } from '../../contract/purge-request.ts'
+import { sourceSettings } from '../../contract/source-settings.ts'
 import { ANSWERS } from './answer-schemas.ts'
 
 const ref = (name: string): { $ref: string } => ({ $ref: `#/components/schemas/${name}` })
@@ -67,6 +68,7 @@ export const BODIES = {
   Conversation: conversationRecord,
   Message: messageRecord,
   FreeObject: freeObject,
+  SourceSettings: sourceSettings,
 } as const
 export type BodyName = keyof typeof BODIES
 const BATCH = { BatchRequest: batchRequest, BatchItem: batchItem, ...ITEMS }
@@ -120,6 +122,7 @@ const CONVERSION: ConversionConfig = {
     // Generators of types treat a member with a default as required.
     if (valibotSchema.type === 'optional') return without('default', jsonSchema)
     if (jsonSchema.required?.length === 0) return without('required', jsonSchema)
+    if (valibotSchema.type === 'strict_tuple') return asArray(jsonSchema)
     if (valibotSchema.type === 'record') return without('propertyNames', jsonSchema)
     return ['nullish', 'nullable'].includes(valibotSchema.type) ? nullable(jsonSchema) : undefined
   },
@@ -143,6 +146,13 @@ const nullable = (choice: Converted): Converted | undefined => {
   if (typeof inner !== 'object' || typeof inner.type !== 'string') return undefined
   return { ...inner, type: [inner.type, 'null'] }
 }
+
+/** A tuple of items of one kind. Few code generators know `prefixItems`. */
+const asArray = ({ prefixItems = [], ...tuple }: Converted): Converted => ({
+  ...tuple,
+  items: prefixItems[0]!,
+  maxItems: prefixItems.length,
+})
 
 const without = (name: keyof Converted, { [name]: _, ...others }: Converted): Converted => others
 

@@ -3,16 +3,18 @@ import { isDateTime } from '../../contract/date-time.ts'
 import type { ListRequest, ListPlace } from '../../db/reads/lists.ts'
 import { isRefusal, type Refusal } from '../http/refusal.ts'
 import { BAD_CURSOR, readCursor, writeCursor } from './cursor.ts'
-import { DEFAULT_LIMIT, FEEDBACK_PARAMETERS, LIST_PARAMETERS, readQuery } from './parameters.ts'
+import { readListQuery } from './look-ups.ts'
+import { DEFAULT_LIMIT, LIST_PARAMETERS, readQuery } from './parameters.ts'
 import { findRecord, type ReadContext, type ReadHandler, type Resource, withPermit } from './reads.ts'
 
 /** A page of a resource. */
 export const readMany =
   ({ kind, many }: Resource): ReadHandler =>
   async (context) => {
-    const query = readQuery(context.request, kind === 'feedback' ? FEEDBACK_PARAMETERS : LIST_PARAMETERS)
+    const { workspaceId, dependencies, request } = context
+    const query = readListQuery(request, kind, { hashKey: dependencies.hashKey, workspaceId })
     if (isRefusal(query)) return query
-    const { limit = DEFAULT_LIMIT, order = 'newest', next, ...filters } = query
+    const { limit = DEFAULT_LIMIT, order = 'newest', next, filters } = query
     const page = await readPage(context, { kind, limit, isOldestFirst: order === 'oldest', filters }, next)
     return isRefusal(page) ? page : { json: `{${JSON.stringify(many)}:[${page.records}],"next":${page.next}}` }
   }

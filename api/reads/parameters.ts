@@ -177,6 +177,8 @@ export const COUNTS_PARAMETERS = {
   ...FEEDBACK_FILTERS,
 } as const
 
+export const SOURCES_PARAMETERS = { limit, next: LIST_PARAMETERS.next } as const
+
 export const CHANGES_PARAMETERS = {
   after: about(
     place,

@@ -2,6 +2,7 @@ import { readFeed } from './changes.ts'
 import { readCounts } from './counts.ts'
 import { readConversation, readMany } from './lists.ts'
 import { type ReadHandler, readOne, RESOURCES } from './reads.ts'
+import { readSources } from './sources.ts'
 
 type ReadRoute = {
   path: string
@@ -20,4 +21,5 @@ export const READ_ROUTES: readonly ReadRoute[] = [
   ]),
   { path: '/changes', handlerFor: () => readFeed },
   { path: '/counts', handlerFor: () => readCounts },
+  { path: '/sources', handlerFor: () => readSources },
 ]

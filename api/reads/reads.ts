@@ -1,10 +1,11 @@
 import type { FairSemaphore } from '../../runtime/fair-semaphore.ts'
 import { isProgrammingError } from '../../runtime/fault.ts'
-import { asUuid } from '../../contract/identity/keys.ts'
+import { asUuid, type HashKey } from '../../contract/identity/keys.ts'
 import type { ChangesPage, FeedPlace } from '../../db/reads/changes.ts'
 import type { CountRequest, FeedbackCounts } from '../../db/reads/counts.ts'
 import type { ListPage, ListRequest } from '../../db/reads/lists.ts'
 import type { NamedRecord, RecordKind } from '../../db/reads/records.ts'
+import type { Source, SourcesWanted } from '../../db/sources.ts'
 import { type Authenticate, callerOf } from '../authenticate.ts'
 import type { Arrival } from '../http/arrival.ts'
 import { faultIds, type OnFault, requestIdOf } from '../http/request-id.ts'
@@ -16,6 +17,7 @@ import type { ReadsInHand } from './reads-in-hand.ts'
 /** The dependencies of reads. A look-up rejects if Postgres does not answer in time. */
 export type ReadDependencies = {
   authenticate: Authenticate
+  hashKey: HashKey
   /** Bounds the simultaneous reads of a workspace, which could otherwise take all connections. */
   permits: FairSemaphore
   /** A narrower bound for counts, which look at many records. */
@@ -30,6 +32,7 @@ export type ReadDependencies = {
   currentId: (workspaceId: string, name: NamedRecord) => Promise<string>
   readList: (request: ListRequest) => Promise<ListPage>
   countFeedback: (request: CountRequest) => Promise<FeedbackCounts>
+  listSources: (workspaceId: string, wanted: SourcesWanted) => Promise<Source[]>
   readChanges: (workspaceId: string, wanted: { after: FeedPlace; limit: number }) => Promise<ChangesPage>
 }
 

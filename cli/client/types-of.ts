@@ -8,6 +8,8 @@ type Schema = {
   readonly anyOf?: readonly Schema[]
   readonly oneOf?: readonly Schema[]
   readonly items?: Schema
+  readonly minItems?: number
+  readonly maxItems?: number
   readonly required?: readonly string[]
   readonly properties?: Readonly<Record<string, Schema>>
   readonly additionalProperties?: boolean | Schema
@@ -58,12 +60,18 @@ const namedType = (type: string, schema: Schema): string => {
     case 'integer':
       return 'number'
     case 'array':
-      return `readonly (${schema.items ? typeOf(schema.items) : 'unknown'})[]`
+      return arrayType(schema)
     case 'object':
       return objectType(schema)
     default:
       throw new Error(`No type is known for ${type}`)
   }
+}
+
+const arrayType = ({ items, minItems, maxItems }: Schema): string => {
+  const item = items ? typeOf(items) : 'unknown'
+  const isPair = minItems === 2 && maxItems === 2
+  return isPair ? `readonly [${item}, ${item}]` : `readonly (${item})[]`
 }
 
 const objectType = ({ properties = {}, required = [], additionalProperties }: Schema): string => {

@@ -19,6 +19,19 @@ export type FeedbackFilters = {
   q?: readonly string[] | undefined
 }
 
+/**
+ * The keys of contacts or accounts, in canonical form. `externalKey`: of an external id, in all
+ * sources, or in this `source` alone.
+ */
+export type LookUpKeys = {
+  externalKey?: string | undefined
+  source?: string | undefined
+  email?: string | undefined
+  domain?: string | undefined
+  name?: string | undefined
+}
+const LOOK_UPS = ['externalKey', 'email', 'domain', 'name'] as const
+
 /** Messages of one conversation. */
 type MessageFilters = { conversationId?: string }
 
@@ -28,7 +41,7 @@ export type ListPlace = { at: string; id: string }
 export type ListRequest = {
   workspaceId: string
   kind: RecordKind
-  filters: FeedbackFilters & MessageFilters
+  filters: FeedbackFilters & MessageFilters & LookUpKeys
   after: ListPlace | undefined
   isOldestFirst: boolean
   limit: number
@@ -124,7 +137,11 @@ export const readList = async (
   const condition = conjunction(given(CONDITIONS, filters).filter((each) => each !== leading))
   const rest = sql`${scope}::text, ${condition}::text, ${sql.json(filters)}::jsonb, ${after?.at ?? null}::text,
     ${after?.id ?? null}::uuid, ${isOldestFirst}::boolean, ${limit + 1}::int, ${mostLooked}::int`
-  const places = isOwned
+  const isLookUp = LOOK_UPS.some((name) => filters[name] !== undefined)
+  const places = isLookUp
+    ? sql`look_up_places(${workspaceId}::uuid, ${RECORD_TABLES[kind]}::text, ${sql.json(filters)}::jsonb,
+        ${after?.at ?? null}::text, ${after?.id ?? null}::uuid, ${isOldestFirst}::boolean, ${limit + 1}::int)`
+    : isOwned
     ? sql`list_owned_places(${workspaceId}::uuid, ${leading}::text, ${rest})`
     : sql`list_places(${workspaceId}::uuid, ${RECORD_TABLES[kind]}::text, ${rest})`
   const found = await sql<(ListPlace & { is_match: boolean; is_end: boolean })[]>`

@@ -63,6 +63,9 @@ const TABLE: Readonly<Record<string, readonly number[]>> = {
     ]),
   ),
   'GET /api/v1/changes': FOR_READERS,
+  'GET /api/v1/counts?by=tag': FOR_READERS,
+  'GET /api/v1/sources': FOR_READERS,
+  'PUT /api/v1/sources/Shop': known(200, 403, 200, 403, 403),
   'PUT /api/v1/feedbacks': KINDS.map(() => 405),
   'POST /metrics': KINDS.map(() => 405),
 }
@@ -139,7 +142,10 @@ describe('the permissions of tokens', () => {
   }
 
   it('are listed here for all operations of the document', () => {
-    const described = operations.map(({ method, at }) => `${method} ${at.replace('{id}', SUBMISSION)}`)
+    const described = operations.map(
+      ({ method, at }) =>
+        `${method} ${at.replace('{id}', SUBMISSION).replace('{source}', 'Shop').replace('v1/counts', 'v1/counts?by=tag')}`,
+    )
     assert.deepEqual(
       described.filter((where) => !Object.hasOwn(TABLE, where)),
       [],

@@ -110,6 +110,27 @@ describe('the client', () => {
       assert.equal(((await get(found[0].id)) as { id: string }).id, found[0].id, member)
     }
     assert.equal((await admin.listChanges({ limit: 1 })).changes.length, 1)
+    const keys = { domain: 'lists.example', name } as const
+    const [account] = (await admin.listAccounts({ ...keys, externalId: name })).accounts
+    assert.equal(account?.name, name)
+    assert.equal((await admin.listCustomers({ externalId: 'lin', source: 'crm' })).customers.length, 1)
+  })
+
+  it('counts feedback, and sets the scale of a source', async () => {
+    const source = 'Counted / all'
+    for (const [at, tags] of [['a', 'b'], ['a'], []].entries())
+      await client.createFeedback({ description: 'x', source, rating: at * 5, tags }, { waitSeconds: 20 })
+    const { scale, feedback, link } = await admin.putSource(source, { scale: [0, 10] })
+    assert.deepEqual([scale, feedback, link], [[0, 10], 3, null])
+    const { sources } = await admin.listSources({ limit: 500 })
+    assert.ok(sources.some((each) => each.source === source && each.isScaleGiven))
+    const { total, counts } = await admin.countFeedback({ by: ['source', 'tag'], source, order: 'key' })
+    assert.deepEqual(total, { feedback: 3, rated: 3, satisfaction: 0.5, bad: 0.3333 })
+    assert.equal(counts.length, 3)
+    const walked: string[] = []
+    for await (const { tag } of each(admin.countFeedback, { by: 'tag', source, limit: 1 })) walked.push(tag ?? '-')
+    assert.deepEqual(walked.toSorted(), ['-', 'a', 'b'])
+    assert.equal((await refused(client.putSource(source, {}))).status, 403)
   })
 
   it('walks through all pages of a list, and follows the feed', async () => {

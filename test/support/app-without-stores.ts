@@ -56,6 +56,7 @@ const INTAKE: IntakeDependencies = {
 /** A database without a row. */
 export const emptyReads: ReadDependencies = {
   authenticate: INTAKE.authenticate,
+  hashKey: INTAKE.hashKey,
   permits: new FairSemaphore(Infinity, 1),
   countPermits: new FairSemaphore(Infinity, 1),
   whenBytesFit: (_, read) => read(),
@@ -71,6 +72,7 @@ export const emptyReads: ReadDependencies = {
     top: [],
     next: undefined,
   }),
+  listSources: async () => [],
   readChanges: async (_, { after }) => ({ changes: [], next: after, passSince: undefined }),
 }
 
@@ -103,6 +105,15 @@ export const appWithoutStores = ({ intake: given = {}, ...others }: Given = {}):
     receipts: { authenticate, findStored: nothing, findQueued: nothing, onFault },
     reads: { ...emptyReads, authenticate, onFault },
     mcp: emptyMcp,
+    setSource: async ({ source }, { scale = null, link = null }) => ({
+      source,
+      ratings: 0,
+      leastRating: null,
+      mostRating: null,
+      scale,
+      isScaleGiven: true,
+      link,
+    }),
     readsTrailers: true,
     isReady: async () => true,
     board: notAsked,

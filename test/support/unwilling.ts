@@ -48,7 +48,7 @@ const passOn = async (
   const response = await fetch(`${serviceUrl}${url}`, {
     method,
     headers: Object.fromEntries(given) as Record<string, string>,
-    ...(method === 'POST' && { body: new Uint8Array(body) }),
+    ...(method !== 'GET' && { body: new Uint8Array(body) }),
   })
   const answered = Object.fromEntries(response.headers)
   for (const name of ['content-length', 'transfer-encoding', 'connection']) delete answered[name]

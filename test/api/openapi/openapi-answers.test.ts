@@ -32,7 +32,8 @@ describe('the answers in the OpenAPI document', () => {
   const RECEIPTS = 'GET /submissions/{id}'
   const RECORDS = RESOURCES.map(({ path }) => `GET /${path}/{id}`)
   const CHANGES = 'GET /changes'
-  const READS = [...RESOURCES.map(({ path }) => `GET /${path}`), ...RECORDS, CHANGES]
+  const READS = [...RESOURCES.map(({ path }) => `GET /${path}`), ...RECORDS, CHANGES, 'GET /counts', 'GET /sources']
+  const SETS = 'PUT /sources/{source}'
   /** The operations at paths that serve both submissions and reads. */
   const BOTH = ['/feedbacks', '/conversations'].flatMap((path) => [`POST ${path}`, `GET ${path}`])
   const METRICS = 'GET /metrics'
@@ -45,16 +46,16 @@ describe('the answers in the OpenAPI document', () => {
   const GIVEN_BY: {
     [R in Exclude<Refusal['refused'], 'not-found' | 'origin'>]: [Extract<Refusal, { refused: R }>, readonly string[]][]
   } = {
-    unauthenticated: [[{ refused: 'unauthenticated' }, [...POSTS, ...READS, RECEIPTS, METRICS]]],
+    unauthenticated: [[{ refused: 'unauthenticated' }, [...POSTS, SETS, ...READS, RECEIPTS, METRICS]]],
     forbidden: [
       [{ refused: 'forbidden', needs: 'submit' }, [...SUBMITTING, RECEIPTS]],
-      [{ refused: 'forbidden', needs: 'admin' }, [PURGES]],
+      [{ refused: 'forbidden', needs: 'admin' }, [PURGES, SETS]],
       [{ refused: 'forbidden', needs: 'read' }, READS],
     ],
-    'not-json': [[{ refused: 'not-json' }, POSTS]],
-    'too-large': [[{ refused: 'too-large', maxBytes: 1 }, POSTS]],
+    'not-json': [[{ refused: 'not-json' }, [...POSTS, SETS]]],
+    'too-large': [[{ refused: 'too-large', maxBytes: 1 }, [...POSTS, SETS]]],
     'too-large-propagated': [[{ refused: 'too-large-propagated', maxBytes: 1 }, ['POST /conversations']]],
-    'too-slow': [[{ refused: 'too-slow' }, POSTS]],
+    'too-slow': [[{ refused: 'too-slow' }, [...POSTS, SETS]]],
     invalid: [[{ refused: 'invalid', problems: [{ message: 'The body is required', path: '' }] }, EVERYWHERE]],
     'rate-limited': [[{ refused: 'rate-limited', most: 10, windowSeconds: 60, retryAfterSeconds: 6 }, SINGLE]],
     'no-such-contact': [[{ refused: 'no-such-contact' }, [PURGES]]],
@@ -65,12 +66,13 @@ describe('the answers in the OpenAPI document', () => {
     'wrong-method': [
       [{ refused: 'wrong-method', allow: 'POST' }, POSTS.filter((name) => !BOTH.includes(name))],
       [{ refused: 'wrong-method', allow: 'GET, POST' }, BOTH],
+      [{ refused: 'wrong-method', allow: 'PUT' }, [SETS]],
       [
         { refused: 'wrong-method', allow: 'GET' },
         [RECEIPTS, METRICS, ...HEALTH, ...READS.filter((name) => !BOTH.includes(name))],
       ],
     ],
-    unavailable: [[{ refused: 'unavailable', why: 'postgres' }, [...POSTS, ...READS, RECEIPTS, METRICS]]],
+    unavailable: [[{ refused: 'unavailable', why: 'postgres' }, [...POSTS, SETS, ...READS, RECEIPTS, METRICS]]],
     unforeseen: [[{ refused: 'unforeseen', requestId: 'x' }, EVERYWHERE]],
   }
   const UNDOCUMENTED_HEADERS = ['content-type', 'connection']

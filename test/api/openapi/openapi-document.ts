@@ -23,7 +23,7 @@ type OperationObject = {
 
 /** The document as parsed JSON. */
 export const document = JSON.parse(JSON.stringify(await openApiDocument(BASE_PATH))) as JsonObject & {
-  paths: Record<string, { get?: OperationObject; post?: OperationObject }>
+  paths: Record<string, { get?: OperationObject; post?: OperationObject; put?: OperationObject }>
   components: Record<string, JsonObject>
 }
 
@@ -44,7 +44,7 @@ export const resolved = (value: JsonObject): JsonObject =>
 const ajv = new Ajv({
   strictTypes: false,
   formats: { 'date-time': (text: string) => isDateTime(text) && !isUnset(text), uuid: true },
-}).addVocabulary(['components'])
+}).addVocabulary(['components', 'discriminator'])
 
 /** Whether a value fits a schema of the document. References resolve in the document. */
 export const fits = (schema: JsonValue, value: JsonValue): boolean => {
@@ -64,11 +64,12 @@ export const objectsIn = function* (value: JsonValue, path = '#'): Generator<[pa
 }
 
 /** Every operation. `at`: its whole path; `path`: the same without the base path. */
-export const operations = Object.entries(document.paths).flatMap(([at, { get, post }]) => {
+export const operations = Object.entries(document.paths).flatMap(([at, { get, post, put }]) => {
   const path = at.startsWith(BASE_PATH) ? at.slice(BASE_PATH.length) : at
   return [
     ...(get ? [{ path, at, method: 'GET', operation: get }] : []),
     ...(post ? [{ path, at, method: 'POST', operation: post }] : []),
+    ...(put ? [{ path, at, method: 'PUT', operation: put }] : []),
   ]
 })
 export const answerOf = ({ responses }: OperationObject, status: number): Answer => {
