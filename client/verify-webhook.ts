@@ -1,6 +1,6 @@
 import type { WebhookMessage } from './types.ts'
 
-/** A message older or newer than this is refused, since somebody may have recorded it. */
+/** A message older or newer than this is refused, since a stranger may have recorded it. */
 const MOST_SECONDS_APART = 300
 const SECRET_PREFIX = 'whsec_'
 const VERSION = 'v1,'

@@ -1,13 +1,8 @@
+import type { SourceSettings } from '../contract/source-settings.ts'
 import type { Sql } from './connection/postgres.ts'
 
 /** The ratings that mean "as bad as possible" and "as good as possible". */
 export type Scale = readonly [low: number, high: number]
-
-/**
- * What a person says about a source. `scale`: null if there is none; absent if the ratings are to
- * show it. `link`: the address of a record in its source, with `{sourceId}` in place of its id.
- */
-export type SourceSettings = { scale?: Scale | null | undefined; link?: string | null | undefined }
 
 /** `ratings`: all that the source has sent, with the least and the greatest. */
 export type Source = {

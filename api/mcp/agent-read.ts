@@ -1,5 +1,6 @@
 import type { AccountContext, FeedbackContext } from '../../db/reads/context.ts'
-import type { GroupChange, Comparison, ComparisonRequest, CountRequest } from '../../db/reads/counts.ts'
+import type { GroupChange, Comparison, ComparisonRequest } from '../../db/reads/comparison.ts'
+import type { CountRequest } from '../../db/reads/counts.ts'
 import type { FeedbackFilters } from '../../db/reads/lists.ts'
 import { isRefusal, type Refusal } from '../http/refusal.ts'
 import { type Page, readPage, type WantedPage } from '../reads/lists.ts'

@@ -19,7 +19,7 @@ export const figures = {
   rated: v.pipe(v.number(), v.description('How many of these have a rating on a known scale.')),
   satisfaction: v.pipe(
     v.nullable(v.number()),
-    v.description('Their mean satisfaction, from 0 (as bad as possible) to 1, whatever the scales of their sources.'),
+    v.description('Their mean satisfaction, from 0 (as bad as possible) to 1, on any scale of their sources.'),
   ),
   bad: v.pipe(v.nullable(v.number()), v.description('The share of these with a satisfaction of at most 0.4.')),
 }

@@ -6,7 +6,7 @@ import { conditionOf, currentFilters, type FeedbackFilters, SATISFACTION } from 
  * `text` and `name`: the key `k` as text, and its name. `every`: the keys of time follow each other at
  * this distance.
  */
-const DIMENSIONS = {
+export const DIMENSIONS = {
   tag: { key: 'r.tag', text: 'k', name: 'null::text' },
   source: { key: 'r.source', text: 'k', name: 'null::text' },
   project: {
@@ -149,7 +149,7 @@ const groupOf = (row: CountRow, by: Dimensions): Group => ({
 })
 
 /** SQL over the key of a dimension, which it calls `k`. */
-const over = (text: string, at: number): string => text.replaceAll(/\bk\b/g, `k${at + 1}`)
+export const over = (text: string, at: number): string => text.replaceAll(/\bk\b/g, `k${at + 1}`)
 
 const FIGURES = `count(*) as feedback, count(satisfaction) as rated, sum(satisfaction) as total,
   count(*) filter (where satisfaction <= ${BAD}) as bad`
@@ -162,11 +162,11 @@ const figuresOf = (of: string, prefix: string): string => {
 }
 
 /**
- * The rows to count. Only tags give a feedback several rows, of which one is the first. A join with
+ * The rows to count. Only tags give a feedback several rows; one of them is the first. A join with
  * `unnest` would take longer. The condition stands inside, since Postgres does not move it below
  * `unnest`. `$2::jsonb is not null` gives the filters a type, also if no condition uses them.
  */
-const rowsToCount = (by: Dimensions, filters: FeedbackFilters, more = ''): string => {
+export const rowsToCount = (by: Dimensions, filters: FeedbackFilters, more = ''): string => {
   const where = `r.workspace_id = $1::uuid and ($2::jsonb is not null) and (${conditionOf(filters)})`
   const isByTag = by.includes('tag')
   const from = isByTag
@@ -208,51 +208,5 @@ const rankOf = ({ by, order }: CountRequest): string => {
       return 'coalesce(-g.bad / nullif(g.rated, 0)::float8, 1)::float8'
     case 'key':
       return isTime ? '-extract(epoch from g.k1)::float8' : '0::float8'
-  }
-}
-
-/** Compares the feedback before `splitAt` with the feedback from then on. */
-export type ComparisonRequest = {
-  workspaceId: string
-  by: Dimension
-  filters: FeedbackFilters
-  limit: number
-  splitAt: string
-}
-export type GroupChange = { key: string | null; name: string | null; before: number; after: number }
-export type Comparison = { before: number; after: number; grows: GroupChange[]; falls: GroupChange[] }
-
-/** Compares the feedback of groups before and after a time. `filters` bound both spans. */
-export const compareSpans = async (
-  sql: Sql,
-  { workspaceId, by, filters, limit, splitAt }: ComparisonRequest,
-): Promise<Comparison> => {
-  const { text, name } = DIMENSIONS[by]
-  const asked = await currentFilters(sql, workspaceId, filters)
-  const rows = await sql.unsafe<(GroupChange & { all_before: number; all_after: number })[]>(
-    `with x as (${rowsToCount([by], filters, ', r.created_at < $4::timestamptz as is_before')}),
-    g as (
-      select k1, count(*) filter (where is_before) as before, count(*) filter (where not is_before) as after
-      from x group by k1
-    ),
-    changed as (
-      (select * from g where after > before order by after - before desc, k1 limit $3)
-      union all
-      (select * from g where after < before order by after - before, k1 limit $3)
-    )
-    select w.*, ${over(text, 0)} as key, ${over(name, 0)} as name, g.before::float8, g.after::float8
-    from (
-      select count(*) filter (where is_before)::float8 as all_before, count(*) filter (where not is_before)::float8 as all_after
-      from x where is_first
-    ) as w left join changed as g on true
-    order by abs(g.after - g.before) desc, g.k1`,
-    [workspaceId, sql.json(asked), limit, splitAt],
-  )
-  const changes = rows.map((row) => ({ key: row.key, name: row.name, before: row.before, after: row.after }))
-  return {
-    before: rows[0]!.all_before,
-    after: rows[0]!.all_after,
-    grows: changes.filter(({ before, after }) => after > before),
-    falls: changes.filter(({ before, after }) => after < before),
   }
 }

@@ -142,8 +142,8 @@ export const readList = async (
     ? sql`look_up_places(${workspaceId}::uuid, ${RECORD_TABLES[kind]}::text, ${sql.json(filters)}::jsonb,
         ${after?.at ?? null}::text, ${after?.id ?? null}::uuid, ${isOldestFirst}::boolean, ${limit + 1}::int)`
     : isOwned
-    ? sql`list_owned_places(${workspaceId}::uuid, ${leading}::text, ${rest})`
-    : sql`list_places(${workspaceId}::uuid, ${RECORD_TABLES[kind]}::text, ${rest})`
+      ? sql`list_owned_places(${workspaceId}::uuid, ${leading}::text, ${rest})`
+      : sql`list_places(${workspaceId}::uuid, ${RECORD_TABLES[kind]}::text, ${rest})`
   const found = await sql<(ListPlace & { is_match: boolean; is_end: boolean })[]>`
     select id, at, is_match, is_end from ${places}`
   const matches = found.filter(({ is_match }) => is_match)

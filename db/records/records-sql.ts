@@ -1,16 +1,24 @@
 import type { Column, RecordTable } from '../../contract/records/columns.ts'
+import { KEYS } from '../../contract/records/keys.ts'
 import { TABLES } from '../../contract/records/tables.ts'
 
 const WIDTH = 130
 
 const ALL: Readonly<Record<string, RecordTable>> = TABLES
 
-/** The text of db/functions/records-put.sql. */
+/** The text of db/functions/records-put.sql, without the tables of keys. */
 export const putSql = (): string =>
-  [
-    PUT_HEAD,
-    ...Object.entries(ALL).flatMap(([name, table]) => (table.onConflict === 'by hand' ? [] : putFunction(name, table))),
-  ].join('')
+  PUT_HEAD +
+  Object.entries(ALL)
+    .flatMap(([name, table]) => (name in KEYS || table.onConflict === 'by hand' ? [] : putFunction(name, table)))
+    .join('')
+
+/** The text of db/functions/keys-put.sql. */
+export const putKeysSql = (): string =>
+  PUT_HEAD +
+  Object.entries(KEYS)
+    .map(([name, table]) => putFunction(name, table))
+    .join('')
 
 /** The text of db/functions/records-read.sql. */
 export const readSql = (): string =>

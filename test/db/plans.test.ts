@@ -114,7 +114,7 @@ const WORKS: Readonly<Record<string, (sql: Sql, round: string) => Promise<number
     await readList(sql, { ...page, kind: 'feedback', filters: { customerId: row!.id } })
     await readList(sql, { ...page, kind: 'feedback', filters: { accountId: row!.account } })
     await readList(sql, { ...page, kind: 'customer', filters: {} })
-    await readList(sql, { ...page, kind: 'customer', filters: { externalKey: row!.id, email: 'nobody@example.org' } })
+    await readList(sql, { ...page, kind: 'customer', filters: { externalKey: row!.id, email: 'unknown@example.org' } })
     await readList(sql, { ...page, kind: 'account', filters: { externalKey: row!.id, domain: 'x.example', name: 'x' } })
     await readList(sql, { ...page, kind: 'conversation', filters: {} })
     await readChanges(sql, workspaceId, {

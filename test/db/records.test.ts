@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { after, describe, it } from 'node:test'
 import type { Column, RecordTable } from '../../contract/records/columns.ts'
 import { TABLES } from '../../contract/records/tables.ts'
-import { putSql, readSql } from '../../db/records/records-sql.ts'
+import { putKeysSql, putSql, readSql } from '../../db/records/records-sql.ts'
 import { freshSchema } from '../support/schema.ts'
 
 const { sql, drop } = await freshSchema()
@@ -13,6 +13,7 @@ describe('the description of records', () => {
   it('gives the generated files in db/functions: run `npm run records`', () => {
     const text = (name: string): string => readFileSync(new URL(`../../db/functions/${name}`, import.meta.url), 'utf8')
     assert.equal(text('records-put.sql'), putSql())
+    assert.equal(text('keys-put.sql'), putKeysSql())
     assert.equal(text('records-read.sql'), readSql())
   })
 

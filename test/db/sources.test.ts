@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
-import { listSources, setSource, type SourceSettings } from '../../db/sources.ts'
+import type { SourceSettings } from '../../contract/source-settings.ts'
+import { listSources, setSource } from '../../db/sources.ts'
 import { makeWorkspaces, sharedSchema } from '../support/schema.ts'
 
 const { sql } = await sharedSchema()
