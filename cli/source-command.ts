@@ -5,8 +5,9 @@ import {
   MISPLACED_LINK,
   NO_SCALE,
   NO_SOURCE,
+  type SourceSettings,
 } from '../contract/source-settings.ts'
-import { listSources, type Scale, setSource, type Source } from '../db/sources.ts'
+import { listSources, setSource, type Source } from '../db/sources.ts'
 import { DEFAULT_WORKSPACE } from '../db/workspaces/workspaces.ts'
 import { findWorkspace } from './option-values.ts'
 import { CommandError, type CommandContext, print, runCommand } from './run-command.ts'
@@ -22,8 +23,9 @@ Without --workspace it means ${DEFAULT_WORKSPACE}. A mean is only taken over rat
 
 const SCALE = /^(-?\d+(?:\.\d+)?)\.\.(-?\d+(?:\.\d+)?)$/
 
-const scaleOf = (text: string | undefined): Scale | null | undefined => {
-  if (text === undefined || text === 'none') return text === undefined ? undefined : null
+const scaleOf = (text: string | undefined): SourceSettings['scale'] => {
+  if (text === undefined) return undefined
+  if (text === 'none') return null
   const [, low, high] = SCALE.exec(text) ?? []
   const scale: [number, number] = [Number(low), Number(high)]
   if (!isScale(scale)) throw new CommandError(`--scale must be none, or ${NO_SCALE}, such as 1..5.`)
