@@ -43,8 +43,7 @@ export const residueInRedis = async (
 
 /** The name in printable form, with `*` for ids and for the searched strings. */
 const patternOf = (name: string, sought: readonly Sought[]): string => {
-  const isPlain = (part: string): boolean =>
-    /^[A-Za-z_-]*$/.test(part) && heldIn(comparable(part), sought).length === 0
+  const isPlain = (part: string): boolean => /^[A-Za-z_-]*$/.test(part) && heldIn(comparable(part), sought).length === 0
   const pattern = name
     .split(':')
     .map((part) => (isPlain(part) ? part : part.endsWith('}') ? '*}' : '*'))

@@ -51,7 +51,10 @@ begin
 end $$;
 
 create or replace function contacts_to_end(ws uuid, former jsonb, before_number bigint) returns uuid[]
-  language plpgsql stable as $$
+  language plpgsql stable
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+as $$
 begin
   return array(
     select distinct c.id
