@@ -41,9 +41,13 @@ export const residueInRedis = async (
   return { residue: tally.residue(), keys }
 }
 
-/** The name in printable form, with `*` for ids and for the searched strings. */
+/** The group of a workspace, at the end of a hash tag. */
+const GROUP = /^[0-9a-f]{2}\}$/
+
+/** The name in printable form, with `*` for ids, groups and the searched strings. */
 const patternOf = (name: string, sought: readonly Sought[]): string => {
-  const isPlain = (part: string): boolean => /^[A-Za-z_-]*$/.test(part) && heldIn(comparable(part), sought).length === 0
+  const isPlain = (part: string): boolean =>
+    /^[A-Za-z_-]*\}?$/.test(part) && !GROUP.test(part) && heldIn(comparable(part), sought).length === 0
   const pattern = name
     .split(':')
     .map((part) => (isPlain(part) ? part : part.endsWith('}') ? '*}' : '*'))
