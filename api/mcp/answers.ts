@@ -63,6 +63,7 @@ export const account = v.strictObject({
   id: v.string(),
   name: v.optional(v.string()),
   domain: v.optional(v.string()),
+  contractValue: v.optional(v.number()),
   properties: v.optional(personalObject),
 })
 export const customer = v.strictObject({
@@ -142,11 +143,15 @@ export const personalObjectOf = (
   return { json: text, isCut: [...json].length > MOST_JSON_CHARACTERS }
 }
 
-export const accountOf = ({ id, name, domain, properties }: AccountRow, sight: Sight): v.InferOutput<typeof account> =>
+export const accountOf = (
+  { id, name, domain, contractValue, properties }: AccountRow,
+  sight: Sight,
+): v.InferOutput<typeof account> =>
   definedMembers({
     id,
-    name: personal(name, sight),
-    domain: personal(domain, sight),
+    name: labelOf(name, sight),
+    domain: labelOf(domain, sight),
+    contractValue,
     properties: personalObjectOf(properties, sight),
   })
 

@@ -17,7 +17,13 @@ export type FeedbackContext = {
   account: AccountRow | null
   project: { id: string; name: string } | null
 }
-export type AccountRow = { id: string; name: string | null; domain: string | null; properties: string }
+export type AccountRow = {
+  id: string
+  name: string | null
+  domain: string | null
+  contractValue: number | null
+  properties: string
+}
 
 /** Returns undefined if the feedback does not exist. */
 export const readFeedbackContext = async (
@@ -30,7 +36,7 @@ export const readFeedbackContext = async (
       case when c.id is not null then json_build_object('id', c.id, 'name', c.name, 'email', c.email,
         'properties', left(c.properties::text, ${READ_JSON_CHARACTERS}), 'feedback', (
           select count(*) from feedback as o where o.workspace_id = ${workspaceId} and o.contact_id = c.id)) end as customer,
-      case when a.id is not null then json_build_object('id', a.id, 'name', a.name, 'domain', a.domain,
+      case when a.id is not null then json_build_object('id', a.id, 'name', a.name, 'domain', a.domain, 'contractValue', a.contract_value,
         'properties', left(a.properties::text, ${READ_JSON_CHARACTERS})) end as account,
       case when p.id is not null then json_build_object('id', p.id, 'name', p.name) end as project
     from feedback as f
@@ -50,7 +56,7 @@ export const readAccountContext = async (
   id: string,
 ): Promise<AccountContext | undefined> => {
   const [row] = await sql<AccountContext[]>`
-    select a.id, a.name, a.domain, left(a.properties::text, ${READ_JSON_CHARACTERS}) as properties, (
+    select a.id, a.name, a.domain, a.contract_value::float8 as "contractValue", left(a.properties::text, ${READ_JSON_CHARACTERS}) as properties, (
         select count(*)::float8 from contact as c where c.workspace_id = a.workspace_id and c.account_id = a.id) as customers
     from account as a where a.workspace_id = ${workspaceId} and a.id = ${id}`
   return row
