@@ -58,6 +58,9 @@ describe('reading over HTTP', () => {
       tags: ['speed'],
       tagsGenerated: false,
       source: 'Help',
+      customerName: 'Ann',
+      accountName: 'Acme',
+      projectName: 'Reports',
       createdAt: '2026-01-02T03:04:05.678000Z',
     })
     assert.equal(acceptedAt, updatedAt)

@@ -131,7 +131,7 @@ describe('POST /mcp', () => {
     const cut = `{"text": "${'😀'.repeat(3_991)}`
     const shortened = `{"text": "${'\u200C'.repeat(3_991)}`
     assert.deepEqual([[...whole].length, [...cut].length, [...shortened].length], [4_000, 4_001, 4_001])
-    const account = { id, name: null, domain: null, properties: cut }
+    const account = { id, name: null, domain: null, contractValue: null, properties: cut }
     const answer = await feedbackWith({ ...NOTHING, sourceData: whole, account }, authenticate)
     assert.deepEqual(answer.sourceData, { json: whole, isCut: false })
     assert.deepEqual(answer.account.properties, { json: [...cut].slice(0, 4_000).join(''), isCut: true })
