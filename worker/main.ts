@@ -63,8 +63,8 @@ const processors = createProcessors({
   stop: stopping.signal,
 })
 /**
- * Concurrent jobs. Tagging is bound by the CPU; each backlog job has its own statements. Jobs of
- * webhooks mostly wait for receivers.
+ * Concurrent jobs. Tagging is bound by the CPU; each backlog job has its own statements. A webhook
+ * waits for its receiver.
  */
 const CONCURRENCY: Readonly<Record<QueueName, number>> = { wake: 4, backlog: 2, removal: 2, tagging: 2, webhook: 32 }
 

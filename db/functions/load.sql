@@ -1,7 +1,7 @@
 -- Loads the stored data of keys. keys: for each kind an array of {workspace_id, key} with the flags
--- of `Need` (fold/stored.ts). A key that nothing has gives no
--- row. found: a `StoredRow` without its profile. profile: the contact or account of the key, if the
--- key asks for it. Each workspace also has a row of kind `progress`, unless it is deleted.
+-- of `Need` (fold/stored.ts). A key that nothing has gives no row. found: a `StoredRow` without its
+-- profile. profile: the contact or account of the key, if the key asks for it. Each workspace also
+-- has a row of kind `progress`, unless it is deleted.
 --
 -- The functions that load_several calls plan under its settings. README.md says why each look-up is
 -- a lateral join. sole: the one workspace of the call, else null. In a sharded Postgres, the
@@ -66,8 +66,8 @@ create or replace function instant_of(given timestamptz) returns double precisio
   select (extract(epoch from given) * 1000000)::double precision
 $$;
 
--- The most bytes of metadata of contacts, and as many of accounts, that one load brings. What a
--- stride brings is small, but each of its keys can lead to 16 MB.
+-- The most bytes of metadata of contacts, and as many of accounts, that one load brings for all of its
+-- workspaces. A stride is small, but each of its keys can lead to 16 MB.
 create or replace function metadata_limit() returns integer
   language sql immutable parallel safe as 'select 4000000';
 

@@ -59,8 +59,8 @@ begin
   return cardinality(records);
 end $$;
 
--- Moves the first records, in a save, and notes in pending_move the moves that may have more. Returns the
--- workspaces of the noted moves. sole: as in load.sql.
+-- Moves the first records, in a save, and notes in pending_move the moves that may have more. Returns
+-- the workspaces of the noted moves. sole: as in load.sql.
 create or replace function move_first(sole uuid[], changes jsonb) returns uuid[]
   language plpgsql as $$
 declare

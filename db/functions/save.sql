@@ -4,10 +4,9 @@
 -- rows with their workspace_id. Rows of the change feed have a change_position of 0 or less,
 -- counted from the last change position of the workspace in this save.
 --
--- Returns the workspaces that it has saved, and whether they may have more records to move
--- (move.sql). The other workspaces are deleted, or another writer has
--- locked or moved them. Raises P0999 if contacts or accounts would have too many metadata keys. The
--- detail of the error names them.
+-- Returns the workspaces that it has saved, and whether they may have more records to move (move.sql).
+-- The other workspaces are deleted, or another writer has locked or moved them. Raises P0999 if
+-- contacts or accounts would have too many metadata keys. The detail of the error names them.
 --
 -- The functions that `save_several` calls plan under its settings. They never update or delete by a
 -- join with stored rows: a plan that was made for an empty table would later read a whole

@@ -49,8 +49,8 @@ export const deliverTest = async (
 }
 
 /**
- * Delivers the next changes, and the undelivered changes that are due. Returns how many are confirmed; undefined
- * if there is none to deliver.
+ * Delivers the next changes, and the undelivered changes that are due. Returns how many are
+ * confirmed; undefined if there is none to deliver.
  */
 const deliverNext = async (
   dependencies: DeliveryDependencies,
