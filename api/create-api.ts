@@ -7,6 +7,7 @@ import { compareSpans } from '../db/reads/comparison.ts'
 import { countFeedback } from '../db/reads/counts.ts'
 import { readList } from '../db/reads/lists.ts'
 import { currentId, readRecords } from '../db/reads/records.ts'
+import { withStoredHashes } from '../db/reads/search.ts'
 import { listSources, setSource } from '../db/sources.ts'
 import { findReceipt } from '../db/submissions/receipts.ts'
 import { watchLoopDelay } from '../runtime/event-loop-delay.ts'
@@ -129,8 +130,8 @@ const createReadDependencies = (
     readRecord: async (workspaceId, name) =>
       (await withinTime(readRecords(sql, workspaceId, [name]), READ_TIMEOUT_MS))[0],
     currentId: (workspaceId, name) => withinTime(currentId(sql, workspaceId, name), READ_TIMEOUT_MS),
-    countFeedback: (request) => withinTime(countFeedback(sql, request), READ_TIMEOUT_MS),
-    readList: (request) => withinTime(readList(sql, request), READ_TIMEOUT_MS),
+    countFeedback: (request) => withinTime(countFeedback(sql, withStoredHashes(hashKey, request)), READ_TIMEOUT_MS),
+    readList: (request) => withinTime(readList(sql, withStoredHashes(hashKey, request)), READ_TIMEOUT_MS),
     listSources: (...asked) => withinTime(listSources(sql, ...asked), READ_TIMEOUT_MS),
     readChanges: (workspaceId, wanted) => withinTime(readChanges(sql, workspaceId, wanted), READ_TIMEOUT_MS),
   }
@@ -139,11 +140,12 @@ const createReadDependencies = (
 /** The dependencies for answering agents. */
 const createAgentDependencies = ({
   config,
+  hashKey,
   log,
   readingSql: sql,
 }: Resources): Omit<AppDependencies['mcp'], 'reads' | 'called'> => {
   const agentReads: AgentReads = {
-    compare: (asked) => withinTime(compareSpans(sql, asked), READ_TIMEOUT_MS),
+    compare: (asked) => withinTime(compareSpans(sql, withStoredHashes(hashKey, asked)), READ_TIMEOUT_MS),
     feedbackContext: (...asked) => withinTime(readFeedbackContext(sql, ...asked), READ_TIMEOUT_MS),
     accountContext: (...asked) => withinTime(readAccountContext(sql, ...asked), READ_TIMEOUT_MS),
     findAccount: (...asked) => withinTime(findAccount(sql, ...asked), READ_TIMEOUT_MS),

@@ -47,7 +47,8 @@ const codesOf = (characters: string): ReadonlySet<number> =>
 
 const OPENING = codesOf('(["')
 const CLOSING = codesOf('.,!?;:)]"')
-const UNSPACED =
+/** The scripts without spaces, as a class of characters. */
+export const UNSPACED =
   '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\u30fc\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}'
 const SCRIPT_RUNS = new RegExp(`[${UNSPACED}]+|[^${UNSPACED}]+`, 'gu')
 const IS_UNSPACED = new RegExp(`^[${UNSPACED}]`, 'u')

@@ -30,8 +30,9 @@ export const findRecords = async <Shown>(
   asked: AgentRead,
   wanted: WantedPage,
   { from, shownAs }: { from: string | undefined; shownAs: (record: unknown, sight: Sight) => Shown },
-): Promise<{ records: Shown[]; next: string | null } | Refusal> => {
+): Promise<{ records: Shown[]; next: string | null; unknownWords: string[] | undefined } | Refusal> => {
   const records: Shown[] = []
+  let unknownWords: string[] | undefined
   let next: string | undefined = from
   const until = performance.now() + LOOK_FOR_MS
   do {
@@ -39,8 +40,9 @@ export const findRecords = async <Shown>(
     if (isRefusal(page)) return page
     for (const record of JSON.parse(`[${page.records}]`) as unknown[]) records.push(shownAs(record, asked.sight))
     next = (JSON.parse(page.next) as string | null) ?? undefined
+    unknownWords = page.unknownWords
   } while (next !== undefined && records.length < wanted.limit && performance.now() < until)
-  return { records, next: next ?? null }
+  return { records, next: next ?? null, unknownWords }
 }
 
 export type FeedbackPage = { limit: number; next?: string | undefined; order?: 'newest' | 'oldest' }
@@ -50,11 +52,16 @@ export const findFeedback = async (
   asked: AgentRead,
   filters: FeedbackFilters,
   { limit, next: from, order = 'newest' }: FeedbackPage,
-): Promise<{ feedback: ReturnType<typeof feedbackOf>[]; next: string | null } | Refusal> => {
+): Promise<{ feedback: ReturnType<typeof feedbackOf>[]; next: string | null; hint?: string } | Refusal> => {
   const list = { kind: 'feedback', limit, isOldestFirst: order === 'oldest', filters } as const
   const page = await findRecords(asked, list, { from, shownAs: (record, sight) => feedbackOf(record, sight) })
-  return isRefusal(page) ? page : { feedback: page.records, next: page.next }
+  if (isRefusal(page)) return page
+  const { records: feedback, next, unknownWords = [] } = page
+  return { feedback, next, ...(unknownWords.length > 0 && { hint: hintOf(unknownWords) }) }
 }
+
+const hintOf = (words: readonly string[]): string =>
+  `No feedback of this workspace has ${words.map((word) => `“${word}”`).join(' or ')} in any form. Try other words.`
 
 /** Reads figures of groups in the workspace, with a permit. */
 const readGroups = <Given extends object, Found extends object>(

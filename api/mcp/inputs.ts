@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { endOfDay, isDateTime, postgresDateTime, startOfDay } from '../../contract/date-time.ts'
 import { MAX_AMOUNT, MAX_TAG_CHARACTERS } from '../../contract/limits.ts'
 import type { FeedbackFilters } from '../../db/reads/lists.ts'
-import { identifier, ownId, textOfAtMost, words } from '../reads/parameters.ts'
+import { identifier, ownId, searchOf, textOfAtMost } from '../reads/parameters.ts'
 
 const MOST_RECORDS = 20
 const MOST_GROUPS = 50
@@ -41,8 +41,8 @@ const rating = (description: string) =>
   )
 
 export const tag = textOfAtMost(MAX_TAG_CHARACTERS, 'A tag, exactly as count_feedback by tag has it.')
-export const searchedWords = words(
-  'Words that must all occur in title or description, in upper or lower case, also as parts of words. Try single words, and words of other languages.',
+export const searchedWords = searchOf(
+  'Words that all occur in title or description, in any form. "two words" in quotes stand in a row; with `or` between two words, one is enough.',
 )
 
 export const limit = wholeNumber(MOST_RECORDS, 10, 'The maximum number of listed records.')

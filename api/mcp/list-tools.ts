@@ -7,7 +7,8 @@ import { filters, filtersOf, limit, next, order, ratings, searchedWords, span, t
 import { quoteSchema } from './quote.ts'
 import { type Answered, defineTool } from './tool.ts'
 
-const feedbackPage = v.strictObject({ feedback: v.array(feedbackItem), next: nextPage })
+const hint = v.optional(v.pipe(v.string(), v.description('Which words occur nowhere, if nothing is found.')))
+const feedbackPage = v.strictObject({ feedback: v.array(feedbackItem), next: nextPage, hint })
 
 const pageOf = async (
   asked: AgentRead,
@@ -22,7 +23,7 @@ export const searchFeedback = defineTool({
   name: 'search_feedback',
   title: 'Search feedback by words',
   description:
-    'Finds feedback in which all given words occur, the newest first. To count it, use count_feedback with the same ' +
+    'Finds feedback in which all given words occur in some form, the newest first. To count it, use count_feedback with the same ' +
     'words. A page can be short although the list goes on: if there is a `next`, follow it.',
   input: v.strictObject({ words: searchedWords, ...filters, ...span, limit, next }),
   output: feedbackPage,

@@ -12,10 +12,10 @@ import {
 } from '../../contract/limits.ts'
 import type { FeedPlace } from '../../db/reads/changes.ts'
 import { DIMENSION_NAMES, type Dimensions, ORDERS } from '../../db/reads/counts.ts'
+import { MOST_SEARCHED_WORDS, parseSearch } from '../../tagger/parse-search.ts'
 
 const MOST_RECORDS = 500
 export const DEFAULT_LIMIT = 50
-const MOST_WORDS = 20
 
 const LIMIT = `a whole number from 1 to ${MOST_RECORDS}`
 const limit = about(
@@ -54,17 +54,12 @@ export const ownId = (description: string) =>
     v.transform((value) => asUuid(value)!),
   )
 
-export const words = (description: string) =>
+export const searchOf = (description: string) =>
   v.pipe(
     identifier(description),
-    // The search ignores format characters. A word of these alone would be in every text.
-    v.transform((value) =>
-      value
-        .replaceAll(/\p{Cf}/gu, '')
-        .split(/\s+/u)
-        .filter((word) => word !== ''),
-    ),
-    v.check((value) => value.length >= 1 && value.length <= MOST_WORDS, `1 to ${MOST_WORDS} words`),
+    v.transform(parseSearch),
+    v.check((search) => search !== undefined, `1 to ${MOST_SEARCHED_WORDS} words of letters or digits`),
+    v.transform((search) => search!),
   )
 
 const MOST_DIGITS = 400
@@ -144,9 +139,10 @@ const FEEDBACK_FILTERS = {
   ),
   createdFrom: time('Records whose `createdAt` is at this time or later.'),
   createdTo: time('Records whose `createdAt` is before this time.'),
-  q: words(
-    'Words that all occur in the title or the description, also as parts of words. The case of letters, forms of one ' +
-      'letter in Unicode, and format characters make no difference.',
+  q: searchOf(
+    'Words that all occur in the title or the description, each in any of its forms, such as export and exported. ' +
+      '`"two words"` stand in a row, and of two words with `or` between one is enough. The case of letters, forms of one ' +
+      'letter in Unicode, and format characters make no difference. New texts are found with a delay of about a second.',
   ),
 } as const
 

@@ -67,7 +67,7 @@ end $$;
 -- Stores generated tags and shares for the records whose text has not changed since the tagger read
 -- it. Tags of people stay. A repetition stores the same tags and shares. Returns how many records
 -- it stored. tagged: [{record, id, number, text_version, tags, judged, given, hashes, traits,
--- tag_hashes, titles}].
+-- tag_hashes, titles, words}]. The search index gets the words of feedback.
 create or replace function store_tags(ws uuid, tagger integer, tagged jsonb, most_terms bigint) returns integer
   language plpgsql
   set enable_seqscan = off
@@ -81,8 +81,9 @@ begin
   if not lock_progress(ws) then return 0; end if;
   standing := standing_records(ws, tagged);
   perform write_tags(ws, tagger, tagged, standing);
-  perform forget_shares(ws, standing);
+  perform subtract_shares(ws, standing);
   perform add_shares(ws, tagger, tagged, standing);
+  perform index_texts(ws, tagged);
   select * into memory from tag_memory where workspace_id = ws;
   perform forget_oldest(ws, true, memory.judged_terms - most_terms);
   perform forget_oldest(ws, false, memory.terms - memory.judged_terms - most_terms);

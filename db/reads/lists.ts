@@ -1,5 +1,7 @@
+import { hasPhrase, type Search } from '../../contract/search.ts'
 import type { Sql } from '../connection/postgres.ts'
 import { RECORD_TABLES, readRecords, type RecordKind } from './records.ts'
+import { findAllIds, findPlaces, findUnknownWords, searchCondition } from './search.ts'
 
 /** Filters for feedback. Each one narrows the list. */
 export type FeedbackFilters = {
@@ -15,8 +17,8 @@ export type FeedbackFilters = {
   satisfactionMax?: number | undefined
   createdFrom?: string | undefined
   createdTo?: string | undefined
-  /** Words that must all occur in the title or the description. */
-  q?: readonly string[] | undefined
+  /** Words of the title or the description. Statements need its stored hashes (`withStoredHashes`). */
+  q?: Search | undefined
 }
 
 /**
@@ -47,8 +49,11 @@ export type ListRequest = {
   limit: number
 }
 
-/** `records`: JSON texts. `next`: the place where the list goes on, if it does. */
-export type ListPage = { records: string[]; next: ListPlace | undefined }
+/**
+ * `records`: JSON texts. `next`: the place where the list goes on, if it does. `unknownWords`: for a
+ * search without any match, its words that no text has.
+ */
+export type ListPage = { records: string[]; next: ListPlace | undefined; unknownWords?: string[] }
 
 // Conditions are SQL over `r`. $1 is the workspace and $2 the filters (`list_query` in reads.sql),
 // with the members that `current_filters` adds.
@@ -81,9 +86,6 @@ const CONDITIONS = {
     select from source as s where s.workspace_id = $1 and s.source = r.source
       and ${SATISFACTION} <= ($2 ->> 'satisfactionMax')::float8)`,
   tag: `r.tags @> array(select jsonb_array_elements_text($2 -> 'tag'))`,
-  // The patterns are built once, not for each record.
-  q: `search_form(concat_ws(' ', r.title, r.description)) like all (array(
-    select '%' || regexp_replace(search_form(word), '([\\\\%_])', '\\\\\\1', 'g') || '%' from jsonb_array_elements_text($2 -> 'q') as word))`,
 }
 
 /** The condition of an account for statements that find all of its feedback at once. */
@@ -99,54 +101,39 @@ const WHOLE_ACCOUNT = `r.id in (
 
 /** All filters as one condition, for filters of `currentFilters`. */
 export const conditionOf = (filters: FeedbackFilters): string =>
-  conjunction([...given({ ...CONDITIONS, accountId: WHOLE_ACCOUNT }, filters), ...given(RANGES, filters)])
+  conjunction([
+    ...given({ ...CONDITIONS, accountId: WHOLE_ACCOUNT }, filters),
+    ...given(RANGES, filters),
+    ...(filters.q ? [searchCondition(filters.q)] : []),
+  ])
 
 /**
- * The filters with the ids that their customer and account mean now. A count that begins in the
- * moment of a merge can still miss some of the moved feedback.
+ * The filters with the ids that their customer and account mean now, and with the feedback that has
+ * their phrases. A count that begins in the moment of a merge can still miss some of the moved
+ * feedback.
  */
 export const currentFilters = async (
   sql: Sql,
   workspaceId: string,
-  filters: FeedbackFilters,
+  { q, ...filters }: FeedbackFilters,
 ): Promise<FeedbackFilters> => {
-  if (filters.customerId === undefined && filters.accountId === undefined) return filters
+  const found = q && hasPhrase(q) ? { ...filters, foundIds: await findAllIds(sql, workspaceId, q) } : filters
+  if (filters.customerId === undefined && filters.accountId === undefined) return found
   const [row] = await sql<[{ filters: FeedbackFilters }]>`
-    select current_filters(${workspaceId}::uuid, ${sql.json(filters)}::jsonb) as filters`
+    select current_filters(${workspaceId}::uuid, ${sql.json(found)}::jsonb) as filters`
   return row.filters
 }
 
 /** The most records that one call looks at. Then it returns its matches and the place to go on. */
 const MOST_LOOKED = 20_000
-/** The same for a search, which reads the whole text of each record. */
-const MOST_SEARCHED = 5_000
 
 /**
  * A page of a list, bounded by `limit` and `MOST_BYTES`. It can have fewer records than `limit`, or
  * none, although the list goes on.
  */
-export const readList = async (
-  sql: Sql,
-  request: ListRequest,
-  mostLooked = request.filters.q === undefined ? MOST_LOOKED : MOST_SEARCHED,
-): Promise<ListPage> => {
-  const { workspaceId, kind, filters, after, isOldestFirst, limit } = request
-  const [leading] = given(LEADING, filters)
-  const isOwned = leading === LEADING.customerId || leading === LEADING.accountId
-  const scope = conjunction([...(leading && !isOwned ? [leading] : []), ...given(RANGES, filters)])
-  const condition = conjunction(given(CONDITIONS, filters).filter((each) => each !== leading))
-  const rest = sql`${scope}::text, ${condition}::text, ${sql.json(filters)}::jsonb, ${after?.at ?? null}::text,
-    ${after?.id ?? null}::uuid, ${isOldestFirst}::boolean, ${limit + 1}::int, ${mostLooked}::int`
-  const isLookUp = LOOK_UPS.some((name) => filters[name] !== undefined)
-  const places = isLookUp
-    ? sql`look_up_places(${workspaceId}::uuid, ${RECORD_TABLES[kind]}::text, ${sql.json(filters)}::jsonb,
-        ${after?.at ?? null}::text, ${after?.id ?? null}::uuid, ${isOldestFirst}::boolean, ${limit + 1}::int)`
-    : isOwned
-      ? sql`list_owned_places(${workspaceId}::uuid, ${leading}::text, ${rest})`
-      : sql`list_places(${workspaceId}::uuid, ${RECORD_TABLES[kind]}::text, ${rest})`
-  const found = await sql<(ListPlace & { is_match: boolean; is_end: boolean })[]>`
-    select id, at, is_match, is_end from ${places}`
-  const matches = found.filter(({ is_match }) => is_match)
+export const readList = async (sql: Sql, request: ListRequest, mostLooked = MOST_LOOKED): Promise<ListPage> => {
+  const { workspaceId, kind, filters, after, limit } = request
+  const { matches, next } = await readPlaces(sql, request, mostLooked)
   const shown = matches.slice(0, limit)
   const read = await readRecords(
     sql,
@@ -154,12 +141,44 @@ export const readList = async (
     shown.map(({ id }) => ({ kind, id })),
   )
   const isCut = read.length < shown.length
-  const last = isCut
-    ? shown[read.length - 1]
-    : matches.length > limit
-      ? shown.at(-1)
-      : found.find(({ is_end }) => is_end)
-  return { records: read.filter((record) => record !== undefined), next: last && { at: last.at, id: last.id } }
+  const last = isCut ? shown[read.length - 1] : matches.length > limit ? shown.at(-1) : next
+  const hasNone = filters.q !== undefined && matches.length === 0 && after === undefined && last === undefined
+  return {
+    records: read.filter((record) => record !== undefined),
+    next: last && { at: last.at, id: last.id },
+    ...(hasNone && { unknownWords: await findUnknownWords(sql, workspaceId, filters.q!) }),
+  }
+}
+
+/** The next places of a list, one more than its page. `next`: the place behind all that it looked at. */
+const readPlaces = async (
+  sql: Sql,
+  request: ListRequest,
+  mostLooked: number,
+): Promise<{ matches: ListPlace[]; next: ListPlace | undefined }> => {
+  const { workspaceId, kind, filters, after, isOldestFirst, limit } = request
+  const { q: search, ...others } = filters
+  if (search !== undefined) {
+    const condition = conjunction([...given(CONDITIONS, filters), ...given(RANGES, filters)])
+    const wanted = { workspaceId, search, filters: others, condition, after, isOldestFirst, most: limit + 1, mostLooked }
+    return findPlaces(sql, wanted)
+  }
+  const [leading] = given(LEADING, filters)
+  const isOwned = leading === LEADING.customerId || leading === LEADING.accountId
+  const scope = conjunction([...(leading && !isOwned ? [leading] : []), ...given(RANGES, filters)])
+  const condition = conjunction(given(CONDITIONS, filters).filter((each) => each !== leading))
+  const rest = sql`${scope}::text, ${condition}::text, ${sql.json(others)}::jsonb, ${after?.at ?? null}::text,
+    ${after?.id ?? null}::uuid, ${isOldestFirst}::boolean, ${limit + 1}::int, ${mostLooked}::int`
+  const isLookUp = LOOK_UPS.some((name) => filters[name] !== undefined)
+  const places = isLookUp
+    ? sql`look_up_places(${workspaceId}::uuid, ${RECORD_TABLES[kind]}::text, ${sql.json(others)}::jsonb,
+        ${after?.at ?? null}::text, ${after?.id ?? null}::uuid, ${isOldestFirst}::boolean, ${limit + 1}::int)`
+    : isOwned
+      ? sql`list_owned_places(${workspaceId}::uuid, ${leading}::text, ${rest})`
+      : sql`list_places(${workspaceId}::uuid, ${RECORD_TABLES[kind]}::text, ${rest})`
+  const found = await sql<(ListPlace & { is_match: boolean; is_end: boolean })[]>`
+    select id, at, is_match, is_end from ${places}`
+  return { matches: found.filter(({ is_match }) => is_match), next: found.find(({ is_end }) => is_end) }
 }
 
 const given = (conditions: Readonly<Record<string, string>>, filters: Readonly<Record<string, unknown>>): string[] =>

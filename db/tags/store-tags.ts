@@ -56,7 +56,12 @@ export type Share = {
   tags: readonly { hash: number; title: string }[]
 }
 
-type Tagged = Omit<StoredText, 'text' | 'tags'> & { tags: readonly string[]; share: Share }
+/** `words`: the hashes of the words of a feedback, for the search index. */
+type Tagged = Omit<StoredText, 'text' | 'tags'> & {
+  tags: readonly string[]
+  share: Share
+  words?: readonly number[] | undefined
+}
 
 /**
  * The memory of a workspace keeps at most so many terms of texts that people tagged, and as many of
@@ -65,8 +70,8 @@ type Tagged = Omit<StoredText, 'text' | 'tags'> & { tags: readonly string[]; sha
 export const MAX_TERMS_OF_TEXTS = 250_000
 
 /**
- * Stores generated tags with the tagger's version, counts them into the workspace's categories, and
- * adds the shares to the memory. Skips a record that was removed, or whose text has changed, in the
+ * Stores generated tags with the tagger's version, counts them into the workspace's categories, adds
+ * the shares to the memory, and the words to the search index. Skips a record that was removed, or whose text has changed, in the
  * meantime. A repetition stores the same tags and shares. Returns how many records it stored.
  */
 export const storeTags = async (
@@ -74,7 +79,7 @@ export const storeTags = async (
   realm: Realm,
   { taggerVersion, tagged, maxTerms }: { taggerVersion: number; tagged: readonly Tagged[]; maxTerms: number },
 ): Promise<number> => {
-  const rows = tagged.map(({ record, id, number, textVersion, tags, share }) => ({
+  const rows = tagged.map(({ record, id, number, textVersion, tags, share, words }) => ({
     record,
     id,
     number,
@@ -86,10 +91,32 @@ export const storeTags = async (
     traits: arrayText(share.terms.map(traitsOf)),
     tag_hashes: hashesText(realm, share.tags),
     titles: share.tags.map(({ title }) => title),
+    ...(words && { words: arrayText(storedHashes(realm, words)) }),
   }))
   const [stored] = await sql<[{ kept: number }]>`
     select store_tags(${realm.workspaceId}::uuid, ${taggerVersion}::int, ${sql.json(rows)}::jsonb, ${maxTerms}::bigint) as kept`
   return stored.kept
+}
+
+/** A stored text that the search index lacks. */
+export type UnindexedText = Pick<StoredText, 'id' | 'textVersion' | 'text'>
+
+/** The texts of this feedback that the search index lacks. */
+export const readUnindexed = (sql: Sql, workspaceId: string, ids: readonly string[]): Promise<UnindexedText[]> =>
+  sql<UnindexedText[]>`
+    select t.id, t.text_version as "textVersion", t.text
+    from texts_to_index(${workspaceId}::uuid, ${[...ids]}::uuid[]) as t`.execute()
+
+type IndexedText = Omit<UnindexedText, 'text'> & { words: readonly number[] }
+
+/** Adds the words of texts to the search index. Skips a text that has changed in the meantime. */
+export const storeWords = async (sql: Sql, realm: Realm, texts: readonly IndexedText[]): Promise<void> => {
+  const rows = texts.map(({ id, textVersion, words }) => ({
+    id,
+    text_version: textVersion,
+    words: arrayText(storedHashes(realm, words)),
+  }))
+  await sql`select store_words(${realm.workspaceId}::uuid, ${sql.json(rows)}::jsonb)`
 }
 
 const hashesText = (realm: Realm, hashed: readonly { hash: number }[]): string => {

@@ -98,13 +98,14 @@ const findUnfinished = async (
   return ids.length === 0 ? [] : findPurgesUnderWay(sql, workspaceId, ids)
 }
 
-type TaggableRecord = { submission: Submission; id: string; hasTags: boolean }
+/** `lesson`: the tagger can learn from its tags. */
+type TaggableRecord = { submission: Submission; id: string; need: 'tags' | 'lesson' | 'index' }
 
 type TaggingNeeds = Pick<FollowUpDependencies, 'hashKey' | 'pace'> & { spans: StrideSpans }
 
 /**
  * The tagging job for applied submissions of one workspace: records to tag, and some feedback with
- * tags to learn from, as the pace allows.
+ * tags to learn from, as the pace allows. All other feedback is only to be indexed for the search.
  */
 const wantedTagging = (
   { hashKey, pace, spans }: TaggingNeeds,
@@ -112,17 +113,22 @@ const wantedTagging = (
   applied: readonly Submission[],
 ): TaggingJob | undefined => {
   const wanted = applied.flatMap((submission) => wantedFor(hashKey, submission) ?? [])
-  const [tagged, untagged] = [wanted.filter(({ hasTags }) => hasTags), wanted.filter(({ hasTags }) => !hasTags)]
-  const chosen = [...untagged, ...pace.choose(workspaceId, tagged)]
-  if (chosen.length === 0) return undefined
-  const idsOf = (operation: Submission['operation']): string[] => [
-    ...new Set(chosen.flatMap(({ submission, id }) => (submission.operation === operation ? id : []))),
+  if (wanted.length === 0) return undefined
+  const untagged = wanted.filter(({ need }) => need === 'tags')
+  const tagged = wanted.filter(({ need }) => need === 'lesson')
+  const chosen = new Set([...untagged, ...pace.choose(workspaceId, tagged)])
+  const idsOf = (records: Iterable<TaggableRecord>, operation: Submission['operation']): string[] => [
+    ...new Set([...records].flatMap(({ submission, id }) => (submission.operation === operation ? id : []))),
   ]
-  const traceparents = chosen.flatMap(({ submission }) => spans.get(submission.submissionId)?.traceparent ?? [])
+  const feedbackIds = idsOf(chosen, 'create_feedback')
+  const others = wanted.filter((record) => !chosen.has(record))
+  const indexedIds = idsOf(others, 'create_feedback').filter((id) => !feedbackIds.includes(id))
+  const traceparents = [...chosen].flatMap(({ submission }) => spans.get(submission.submissionId)?.traceparent ?? [])
   return {
     workspaceId,
-    feedbackIds: idsOf('create_feedback'),
-    conversationIds: idsOf('submit_conversation'),
+    feedbackIds,
+    conversationIds: idsOf(chosen, 'submit_conversation'),
+    ...(indexedIds.length > 0 && { indexedIds }),
     ...(traceparents.length > 0 && { traceparents }),
   }
 }
@@ -131,11 +137,9 @@ const wantedTagging = (
 const wantedFor = (hashKey: HashKey, submission: Submission): TaggableRecord | undefined => {
   const { workspaceId, submissionId, operation, body } = submission
   const realm = { hashKey, workspaceId }
-  if (operation === 'submit_conversation') {
-    return { submission, id: conversationId(realm, body), hasTags: false }
-  }
+  if (operation === 'submit_conversation') return { submission, id: conversationId(realm, body), need: 'tags' }
   if (operation !== 'create_feedback') return undefined
-  const hasTags = body.tags?.some((tag) => tag.trim() !== '') ?? false
-  if (body.tags != null && !hasTags) return undefined
-  return { submission, id: feedbackId({ ...realm, submissionId }, body), hasTags }
+  const teaches = body.tags?.some((tag) => tag.trim() !== '') ?? false
+  const need = body.tags == null ? 'tags' : teaches ? 'lesson' : 'index'
+  return { submission, id: feedbackId({ ...realm, submissionId }, body), need }
 }

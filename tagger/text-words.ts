@@ -1,0 +1,122 @@
+import { findLexicon } from './language.ts'
+import { LATIN } from './lexicon.ts'
+import { hashTerm } from './memory.ts'
+import { stem } from './stems.ts'
+import { tokenize, UNSPACED } from './tokens.ts'
+import { cutHtml, htmlAsText } from '../runtime/reduce-html.ts'
+
+/** A word, or one character of a script without spaces, in the form that a search compares. */
+export type Piece = {
+  readonly text: string
+  readonly isCharacter: boolean
+  /** Whether it is a character directly behind another one. */
+  readonly isJoined: boolean
+}
+
+/** A piece of a text. `key`: the stem of a word, or the character. */
+export type TextWord = { readonly key: string; readonly isJoined: boolean }
+
+/** The language shows in so many first characters. */
+const LANGUAGE_CHARACTERS = 1_000
+/** Longer words are no words of a language, and have no stem. */
+const MAX_STEMMED_CHARACTERS = 64
+const MAX_CACHED_STEMS = 20_000
+
+const ASCII = /^[\0-\x7f]*$/
+/** Characters without a glyph. */
+const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu
+/** Normalization takes quadratic time for longer piles of marks. Unicode calls 30 stream-safe. */
+const PILED_MARKS = /(\p{M}{30})\p{M}+/gu
+const PLAIN_WORD = /[a-z0-9]+/g
+const PIECE = new RegExp(
+  `([${UNSPACED}])|(?:(?![${UNSPACED}])[\\p{L}\\p{M}\\p{N}])+|\\p{Extended_Pictographic}`,
+  'gu',
+)
+
+/** The pieces of a text in NFKC, without format characters and upper case. */
+export const piecesOf = (text: string): Piece[] => {
+  if (ASCII.test(text)) return (text.toLowerCase().match(PLAIN_WORD) ?? []).map(pieceOfWord)
+  let end = -1
+  return [...fold(text).matchAll(PIECE)].map(({ 0: piece, 1: character, index }) => {
+    if (character === undefined) return pieceOfWord(piece)
+    const isJoined = index === end
+    end = index + piece.length
+    return { text: piece, isCharacter: true, isJoined }
+  })
+}
+
+const pieceOfWord = (text: string): Piece => ({ text, isCharacter: false, isJoined: false })
+
+/** Greek has two small letters for sigma. In lower case, the Turkish İ is an i with a dot above. */
+const fold = (text: string): string =>
+  text
+    .replaceAll(INVISIBLE, '')
+    .replaceAll(PILED_MARKS, '$1')
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll('ς', 'σ')
+    .replaceAll('i\u0307', 'i')
+
+/** The words of a text, of plain text or of HTML, in their order. */
+export const readWords = (given: string): TextWord[] => {
+  const text = visibleText(given)
+  const latin = latinLanguage(text)
+  return piecesOf(text).map(({ text: piece, isCharacter, isJoined }) => ({
+    key: isCharacter ? piece : stemOf(piece, languageOf(piece) ?? latin),
+    isJoined,
+  }))
+}
+
+/** The hashes by which the index finds a text: of its words, and of pairs of joined characters. */
+export const hashesOfText = (text: string): number[] => {
+  const words = readWords(text)
+  const keys = new Set<string>()
+  for (const [at, { key, isJoined }] of words.entries()) {
+    keys.add(key)
+    if (isJoined) keys.add(words[at - 1]!.key + key)
+  }
+  return [...keys].map(hashTerm)
+}
+
+/** The keys that a word can have, whatever the language of a text. */
+export const keysOfWord = (word: string): string[] => {
+  const language = languageOf(word)
+  const languages = language === undefined ? LATIN_LANGUAGES : [language]
+  return [...new Set([...languages].map((each) => stemOf(word, each)))]
+}
+
+/** What a person sees of a text. Only the first part of a long text can be HTML. */
+const visibleText = (text: string): string => {
+  const head = cutHtml(text)
+  return head.length === text.length ? htmlAsText(text) : `${htmlAsText(head)}${text.slice(head.length)}`
+}
+
+const LATIN_LANGUAGES: ReadonlySet<string> = new Set(LATIN.map(({ language }) => language))
+
+/** The language for words in Latin script: English if the text is in a language without stems. */
+const latinLanguage = (text: string): string => {
+  const { language } = findLexicon(tokenize(text.slice(0, LANGUAGE_CHARACTERS)))
+  return LATIN_LANGUAGES.has(language) ? language : 'en'
+}
+
+/** The language of the stems of a word; undefined in Latin script, which many languages have. */
+const languageOf = (word: string): string | undefined => {
+  const code = word.codePointAt(0)!
+  if (code < 0x250 || (code >= 0x1e00 && code < 0x1f00)) return undefined
+  if (code >= 0x400 && code < 0x530) return 'ru'
+  if (code >= 0x600 && code < 0x700) return 'ar'
+  return 'none'
+}
+
+const cachedStems = new Map<string, string>()
+
+const stemOf = (word: string, language: string): string => {
+  if (word.length > MAX_STEMMED_CHARACTERS) return word
+  const name = `${language} ${word}`
+  const known = cachedStems.get(name)
+  if (known !== undefined) return known
+  if (cachedStems.size >= MAX_CACHED_STEMS) cachedStems.clear()
+  const found = stem(word, language)
+  cachedStems.set(name, found)
+  return found
+}

@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict'
+import process from 'node:process'
+import { describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import { TAGGER_VERSION } from '../../contract/jobs.ts'
+import { countFeedback } from '../../db/reads/counts.ts'
+import { type FeedbackFilters, type ListPlace, readList } from '../../db/reads/lists.ts'
+import { withStoredHashes } from '../../db/reads/search.ts'
+import { readTexts } from '../../db/tags/store-tags.ts'
+import { storedHashes } from '../../db/tags/tag-hashes.ts'
+import { parseSearch } from '../../tagger/parse-search.ts'
+import { hashesOfText } from '../../tagger/text-words.ts'
+import { tag } from '../../worker/tagging/tagging.ts'
+import { seeded } from '../support/property-seed.ts'
+import { createPurgeRig, type PurgeRig } from '../support/purge-rig.ts'
+import { hashKey, sharedSchema } from '../support/schema.ts'
+
+const LONG = process.env['TEST_SIZE'] === 'long'
+const { sql } = await sharedSchema()
+
+/** Words of a search, each with forms that texts have. */
+const WORDS = {
+  export: ['export', 'Exports', 'EXPORTED', 'exporting'],
+  card: ['card', 'Cards'],
+  twice: ['twice', 'TWICE'],
+  größe: ['Größe', 'GRÖßE'.normalize('NFD')],
+  café: ['café', 'CAFE\u0301', 'ca\u00ADfé'],
+  λόγος: ['λόγος', 'ΛΌΓΟΣ', 'λόγοσ'],
+  file2: ['file2', 'ﬁle②'],
+  検索: ['検索'],
+  遅い: ['遅い'],
+} as const
+type Word = keyof typeof WORDS
+const words = Object.keys(WORDS) as Word[]
+/** Function words, by which each text is in English. */
+const START = 'The people here say that it is not what they want and this was the'
+
+const word = fc.constantFrom(...words)
+const form = word.chain((each) => fc.constantFrom(...WORDS[each]).map((text) => ({ word: each, text })))
+const person = fc.constantFrom('ada', 'bob', 'eve')
+const step = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      kind: fc.constant('feedback' as const),
+      person,
+      sourceId: fc.option(fc.constantFrom('1', '2', '3'), { nil: undefined }),
+      tags: fc.constantFrom(undefined, [], ['given']),
+      text: fc.array(form, { maxLength: 4 }),
+      title: fc.option(form, { nil: undefined }),
+      day: fc.option(fc.integer({ min: 1, max: 28 }), { nil: undefined }),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('tag' as const), isLate: fc.boolean() }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('purge' as const), person }) },
+)
+const phrase = fc.array(word, { minLength: 2, maxLength: 3 })
+const term = fc.oneof(word.map((each) => [each]), phrase)
+/** All of these, each one of several terms. */
+const searched = fc.array(fc.array(term, { minLength: 1, maxLength: 2 }), { minLength: 1, maxLength: 3 })
+
+const textOf = (parts: readonly (readonly (readonly Word[])[])[]): string =>
+  parts.map((terms) => terms.map((row) => (row.length > 1 ? `"${row.join(' ')}"` : row[0]!)).join(' or ')).join(' ')
+
+/** The words of a stored text, found by their forms alone. */
+const wordsIn = (text: string): (Word | undefined)[] =>
+  text.split(/\s+/).map((given) => words.find((each) => (WORDS[each] as readonly string[]).includes(given)))
+
+const hasRow = (text: readonly (Word | undefined)[], row: readonly Word[]): boolean =>
+  text.some((_, start) => row.every((each, at) => text[start + at] === each))
+
+type Row = { id: string; text: string; title: string | null }
+
+describe('the search index', () => {
+  const stored = (workspaceId: string) =>
+    sql<Row[]>`
+      select id, concat_ws(E'\n', title, description) as text, title from feedback where workspace_id = ${workspaceId}
+      order by created_at desc, id desc`
+  const idsOf = async (workspaceId: string): Promise<string[]> => (await stored(workspaceId)).map(({ id }) => id)
+
+  /** Tags and indexes all feedback, each once by tags and once for the index alone. */
+  const tagAll = async ({ realm: { workspaceId } }: PurgeRig): Promise<void> => {
+    const feedbackIds = await idsOf(workspaceId)
+    await tag({ sql, hashKey }, { workspaceId, feedbackIds, conversationIds: [], indexedIds: feedbackIds })
+  }
+
+  const walk = async (workspaceId: string, filters: FeedbackFilters, given: { limit: number; isOldestFirst?: boolean }) => {
+    const found: string[] = []
+    let after: ListPlace | undefined
+    let unknownWords: string[] | undefined
+    do {
+      const request = { workspaceId, kind: 'feedback', filters, after, isOldestFirst: false, ...given } as const
+      const page = await readList(sql, withStoredHashes(hashKey, request), 3)
+      assert.ok(page.records.length <= given.limit)
+      found.push(...page.records.map((record) => (JSON.parse(record) as { id: string }).id))
+      unknownWords ??= page.unknownWords
+      after = page.next
+    } while (after !== undefined)
+    return { found, unknownWords }
+  }
+
+  /** The index has the hashes of all stored texts, and no others, each in its place. */
+  const assertExact = async ({ realm }: PurgeRig): Promise<void> => {
+    const { workspaceId } = realm
+    const texts = await stored(workspaceId)
+    const expected = texts.flatMap(({ id, text }) => storedHashes(realm, hashesOfText(text)).map((hash) => `${id} ${hash}`))
+    const entries = await sql<{ entry: string }[]>`
+      select coalesce(t.record_id::text, 'nothing') || ' ' || b.hash as entry
+      from search_block as b cross join lateral unnest(b.places) as p (place)
+      left join search_text as t on t.workspace_id = b.workspace_id and t.number = b.block * 1024 + p.place
+      where b.workspace_id = ${workspaceId}`
+    assert.deepEqual(entries.map(({ entry }) => entry).toSorted(), expected.toSorted())
+    const [sums] = await sql<{ rows: number; texts: number; empty: number }[]>`
+      select (select count(*)::int from search_text where workspace_id = ${workspaceId}) as rows,
+        (select coalesce(sum(texts), 0)::int from search_span where workspace_id = ${workspaceId}) as texts,
+        (select count(*)::int from search_block where workspace_id = ${workspaceId} and places = '{}') as empty`
+    assert.deepEqual(sums, { rows: texts.length, texts: texts.length, empty: 0 })
+  }
+
+  it('finds what a plain look at all texts finds, after submissions, replacements and purges', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { maxLength: 14 }),
+        fc.array(searched, { minLength: 6, maxLength: 6 }),
+        fc.integer({ min: 1, max: 4 }),
+        fc.boolean(),
+        async (history, searches, limit, isOldestFirst) => {
+          const rig = await createPurgeRig(sql)
+          const { workspaceId } = rig.realm
+          let late: (() => Promise<unknown>) | undefined
+          for (const each of history) {
+            const before = late
+            late = undefined
+            if (each.kind === 'feedback') {
+              const { sourceId, tags, text, title, day } = each
+              await rig.feedback({
+                description: [START, ...text.map((given) => given.text)].join(' '),
+                title: title?.text,
+                ...(sourceId && { sourceId, source: 'Help' }),
+                ...(tags && { tags }),
+                ...(day && { createdAt: `2026-01-${String(day).padStart(2, '0')}T00:00:00Z` }),
+                contact: { email: `${each.person}@example.org` },
+              })
+            } else if (each.kind === 'purge') await rig.purge({ email: `${each.person}@example.org` }).catch(() => {})
+            else if (each.isLate) {
+              const feedbackIds = await idsOf(workspaceId)
+              const wanted = { workspaceId, feedbackIds, conversationIds: [], taggerVersion: TAGGER_VERSION, isRetag: false }
+              await readTexts(sql, wanted)
+              late = () => tag({ sql, hashKey }, { workspaceId, feedbackIds, conversationIds: [] })
+            } else await tagAll(rig)
+            await before?.()
+          }
+          await tagAll(rig)
+          await assertExact(rig)
+          const texts = (await stored(workspaceId)).map(({ id, text }) => ({ id, words: wordsIn(text) }))
+          const all = new Set(texts.flatMap((each) => each.words))
+          for (const parts of searches) {
+            const q = parseSearch(textOf(parts))!
+            const expected = texts
+              .filter((text) => parts.every((terms) => terms.some((row) => hasRow(text.words, row))))
+              .map(({ id }) => id)
+            const { found, unknownWords } = await walk(workspaceId, { q }, { limit, isOldestFirst })
+            assert.deepEqual(found, isOldestFirst ? expected.toReversed() : expected, textOf(parts))
+            if (expected.length === 0) {
+              const unknown = new Set(parts.flat(2).filter((each) => !all.has(each)))
+              assert.deepEqual(new Set(unknownWords), new Set([...unknown].map((each) => each.replace('ς', 'σ'))))
+            }
+            const asked = withStoredHashes(hashKey, { workspaceId, filters: { q }, by: ['source'] as const, limit: 9 })
+            assert.equal((await countFeedback(sql, asked)).total.feedback, expected.length)
+          }
+        },
+      ),
+      seeded({ numRuns: LONG ? 300 : 15 }),
+    )
+  })
+
+  it('has no hash of a word after the purge of all texts that had it', async () => {
+    const rig = await createPurgeRig(sql)
+    const { workspaceId } = rig.realm
+    const people = LONG ? 1_010 : 60
+    for (let at = 0; at < people; at += 1) {
+      await rig.feedback({ description: `only${at} and shared`, contact: { email: `p${at}@example.org` } })
+    }
+    await tagAll(rig)
+    for (let at = 10; at < people; at += 1) await rig.purge({ email: `p${at}@example.org` })
+    await assertExact(rig)
+    const hashes = await sql<{ hash: number }[]>`
+      select distinct hash::float8 as hash from search_block where workspace_id = ${workspaceId}`
+    const left = storedHashes(rig.realm, [...new Set((await stored(workspaceId)).flatMap(({ text }) => hashesOfText(text)))])
+    assert.equal(left.length, 12)
+    assert.deepEqual(hashes.map(({ hash }) => hash).toSorted(), left.toSorted())
+  })
+
+  it('finds the newest first in texts of several blocks, with other filters, from any place', async () => {
+    const rig = await createPurgeRig(sql)
+    const { workspaceId } = rig.realm
+    const count = 2_500
+    // Two sources, one after the other, over the same days: blocks overlap in time.
+    await sql`
+      insert into feedback (workspace_id, id, description, tags_generated, source, rating, source_created_at, first_number,
+        number, change_position)
+      select ${workspaceId}, md5('f' || n)::uuid, 'the login' || case when n % 7 = 0 then ' rare' else '' end ||
+        case when n % 2 = 0 then ' failed twice' else ' twice failed' end, true, 'S' || n / 1250, n % 5,
+        timestamptz '2026-01-01T00:00:00Z' + interval '1 minute' * (n % 1250 / 3), n + 1, n + 1, n + 1
+      from generate_series(0, ${count - 1}) as n`
+    await tagAll(rig)
+    const [{ blocks }] = await sql<[{ blocks: number }]>`
+      select count(*)::int as blocks from search_span where workspace_id = ${workspaceId}`
+    assert.equal(blocks, 3)
+    const cases: [q: string, filters: FeedbackFilters, sqlOfAll: string][] = [
+      ['login', {}, 'true'],
+      ['logins rare', { source: 'S1' }, `description like '%rare%' and source = 'S1'`],
+      ['"failing twice"', {}, `description like '%failed twice'`],
+      ['"failed twice" rare', { ratingMax: 2 }, `description like '%rare failed twice' and rating <= 2`],
+      ['rare', { createdFrom: '2026-01-01T02:00:00Z', createdTo: '2026-01-01T03:00:00Z' },
+        `description like '%rare%' and created_at >= '2026-01-01T02:00:00Z' and created_at < '2026-01-01T03:00:00Z'`],
+    ]
+    for (const [text, filters, condition] of cases) {
+      const rows = await sql.unsafe<{ id: string }[]>(
+        `select id from feedback where workspace_id = '${workspaceId}' and ${condition} order by created_at desc, id desc`,
+      )
+      const expected = rows.map(({ id }) => id)
+      assert.ok(expected.length > 0)
+      const q = parseSearch(text)!
+      for (const limit of [90, 500]) {
+        assert.deepEqual((await walk(workspaceId, { ...filters, q }, { limit })).found, expected, text)
+        const oldest = await walk(workspaceId, { ...filters, q }, { limit, isOldestFirst: true })
+        assert.deepEqual(oldest.found, expected.toReversed(), text)
+      }
+    }
+  })
+})
