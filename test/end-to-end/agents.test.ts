@@ -9,6 +9,7 @@ import { createDemoData, readReviews } from '../../demo/demo-data.ts'
 import { type Agent, agentAt, agentOf, quotesIn } from '../support/agent.ts'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
+import { untilIndexed } from '../support/until-indexed.ts'
 import { FEEDBACK, MORE_FEEDBACK, NOW } from './demo-asking.ts'
 import { FIGURES } from './demo-figures.ts'
 import { RECORDS } from './demo-records.ts'
@@ -27,6 +28,7 @@ describe('agents that ask about the demo', () => {
     await service.submitAll([...accounts, ...contacts, ...feedback, ...conversations, ...MORE_FEEDBACK])
     const untagged = async () => (await service.sql`select from feedback where tags is null`).count
     await until('each feedback has tags', async () => (await untagged()) === 0)
+    await untilIndexed(service.all, service.workspaceId)
     agent = await agentAt(service.urls[0]!, service.readToken)
   })
   after(async () => {
@@ -125,6 +127,8 @@ describe('agents that ask about the demo', () => {
 
   it('get an answer without feedback for words with a NUL, and for the first and last times', async () => {
     assert.equal((await agent.call('search_feedback', { words: 'a\u0000b' })).feedback.length, 0)
+    const { feedback, hint } = await agent.call('search_feedback', { words: 'battery qwertzuiop' })
+    assert.deepEqual([feedback, hint], [[], 'No feedback of this workspace has “qwertzuiop” in any form. Try other words.'])
     for (const at of ['0001-01-05', '9999-12-31t23:59:59.1234567z'])
       assert.equal((await agent.call('compare_periods', { by: 'tag', days: 366, until: at })).after.feedback, 0)
   })
