@@ -508,6 +508,8 @@ export type FeedbackPage = {
   readonly feedbacks: readonly Feedback[]
   /** The `next` for the following page; null at the end of the list. */
   readonly next: string | null
+  /** Only for a search that finds nothing: those of its words that occur nowhere. */
+  readonly unknownWords?: readonly string[] | undefined
 }
 
 /** A page. */

@@ -28,10 +28,7 @@ const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu
 /** Normalization takes quadratic time for longer piles of marks. Unicode calls 30 stream-safe. */
 const PILED_MARKS = /(\p{M}{30})\p{M}+/gu
 const PLAIN_WORD = /[a-z0-9]+/g
-const PIECE = new RegExp(
-  `([${UNSPACED}])|(?:(?![${UNSPACED}])[\\p{L}\\p{M}\\p{N}])+|\\p{Extended_Pictographic}`,
-  'gu',
-)
+const PIECE = new RegExp(`([${UNSPACED}])|(?:(?![${UNSPACED}])[\\p{L}\\p{M}\\p{N}])+|\\p{Extended_Pictographic}`, 'gu')
 
 /** The pieces of a text in NFKC, without format characters and upper case. */
 export const piecesOf = (text: string): Piece[] => {

@@ -17,7 +17,8 @@ export const residueInSearch = async (sql: Sql, hashKey: HashKey, sought: readon
     for (const { id: workspaceId } of workspaces) {
       const { filters } = withStoredHashes(hashKey, { workspaceId, filters: { q: search } })
       for await (const rows of readIndexedTexts(sql, workspaceId, filters.q)) {
-        for (const { text } of rows) if (text === null || !search.matches(text)) tally.note([string], 'search_block.hash')
+        for (const { text } of rows)
+          if (text === null || !search.matches(text)) tally.note([string], 'search_block.hash')
       }
     }
   }

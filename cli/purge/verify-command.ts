@@ -65,7 +65,10 @@ await runCommand({
     if (inPostgres.tables === 0) throw new CommandError(NO_TABLES)
     const inIndex = await residueInSearch(sql, await readHashKey(), sought)
     const found = [
-      ...[...inPostgres.residue, ...inIndex].map(({ text, place, count }) => ({ text, line: `  ${place}: ${rows(count)}` })),
+      ...[...inPostgres.residue, ...inIndex].map(({ text, place, count }) => ({
+        text,
+        line: `  ${place}: ${rows(count)}`,
+      })),
       ...inRedis.residue.map(({ text, place, count }) => ({ text, line: `  Redis ${place}: ${count}` })),
     ]
     for (const { label, text } of given) {

@@ -160,7 +160,16 @@ const readPlaces = async (
   const { q: search, ...others } = filters
   if (search !== undefined) {
     const condition = conjunction([...given(CONDITIONS, filters), ...given(RANGES, filters)])
-    const wanted = { workspaceId, search, filters: others, condition, after, isOldestFirst, most: limit + 1, mostLooked }
+    const wanted = {
+      workspaceId,
+      search,
+      filters: others,
+      condition,
+      after,
+      isOldestFirst,
+      most: limit + 1,
+      mostLooked,
+    }
     return findPlaces(sql, wanted)
   }
   const [leading] = given(LEADING, filters)

@@ -45,7 +45,10 @@ const planOf = ({ parts }: Search): { hashes: number[]; bits: string[]; needed: 
     return mask
   }
   const either = (terms: readonly SearchedTerm[]): string =>
-    terms.map(maskOf).map((mask) => `mask & ${mask} = ${mask}`).join(' or ')
+    terms
+      .map(maskOf)
+      .map((mask) => `mask & ${mask} = ${mask}`)
+      .join(' or ')
   const needed = parts.map((terms) => `(${either(terms)})`).join(' and ')
   return { hashes, bits, needed }
 }
@@ -74,7 +77,11 @@ export const searchCondition = (search: Search): string =>
         join search_text as t on t.workspace_id = $1 and t.number = i.block * 1024 + i.place)`
 
 /** The texts of all index entries with these words; null if there is no such record any more. */
-export const readIndexedTexts = (sql: Sql, workspaceId: string, search: Search): AsyncIterable<{ text: string | null }[]> =>
+export const readIndexedTexts = (
+  sql: Sql,
+  workspaceId: string,
+  search: Search,
+): AsyncIterable<{ text: string | null }[]> =>
   sql
     .unsafe<{ text: string | null }[]>(
       `select case when f.id is not null then concat_ws(E'\\n', f.title, f.description) end as text from (${indexedTexts(search)}) as i
@@ -107,7 +114,7 @@ export const findPlaces = async (sql: Sql, request: SearchRequest): Promise<Foun
   if (!hasPhrase(request.search)) return readPlaces(sql, request)
   const matches: ListPlace[] = []
   let { after } = request
-  for (let checked = 0; checked < MOST_CHECKED; ) {
+  for (let checked = 0; checked < MOST_CHECKED;) {
     const found = await readPlaces(sql, { ...request, after, most: CHECKED_AT_ONCE })
     const kept = await checkPlaces(sql, request, found)
     checked += kept.checked

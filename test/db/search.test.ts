@@ -55,7 +55,10 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('purge' as const), person }) },
 )
 const phrase = fc.array(word, { minLength: 2, maxLength: 3 })
-const term = fc.oneof(word.map((each) => [each]), phrase)
+const term = fc.oneof(
+  word.map((each) => [each]),
+  phrase,
+)
 /** All of these, each one of several terms. */
 const searched = fc.array(fc.array(term, { minLength: 1, maxLength: 2 }), { minLength: 1, maxLength: 3 })
 
@@ -84,7 +87,11 @@ describe('the search index', () => {
     await tag({ sql, hashKey }, { workspaceId, feedbackIds, conversationIds: [], indexedIds: feedbackIds })
   }
 
-  const walk = async (workspaceId: string, filters: FeedbackFilters, given: { limit: number; isOldestFirst?: boolean }) => {
+  const walk = async (
+    workspaceId: string,
+    filters: FeedbackFilters,
+    given: { limit: number; isOldestFirst?: boolean },
+  ) => {
     const found: string[] = []
     let after: ListPlace | undefined
     let unknownWords: string[] | undefined
@@ -103,7 +110,9 @@ describe('the search index', () => {
   const assertExact = async ({ realm }: PurgeRig): Promise<void> => {
     const { workspaceId } = realm
     const texts = await stored(workspaceId)
-    const expected = texts.flatMap(({ id, text }) => storedHashes(realm, hashesOfText(text)).map((hash) => `${id} ${hash}`))
+    const expected = texts.flatMap(({ id, text }) =>
+      storedHashes(realm, hashesOfText(text)).map((hash) => `${id} ${hash}`),
+    )
     const entries = await sql<{ entry: string }[]>`
       select coalesce(t.record_id::text, 'nothing') || ' ' || b.hash as entry
       from search_block as b cross join lateral unnest(b.places) as p (place)
@@ -144,7 +153,13 @@ describe('the search index', () => {
             } else if (each.kind === 'purge') await rig.purge({ email: `${each.person}@example.org` }).catch(() => {})
             else if (each.isLate) {
               const feedbackIds = await idsOf(workspaceId)
-              const wanted = { workspaceId, feedbackIds, conversationIds: [], taggerVersion: TAGGER_VERSION, isRetag: false }
+              const wanted = {
+                workspaceId,
+                feedbackIds,
+                conversationIds: [],
+                taggerVersion: TAGGER_VERSION,
+                isRetag: false,
+              }
               await readTexts(sql, wanted)
               late = () => tag({ sql, hashKey }, { workspaceId, feedbackIds, conversationIds: [] })
             } else await tagAll(rig)
@@ -186,7 +201,9 @@ describe('the search index', () => {
     await assertExact(rig)
     const hashes = await sql<{ hash: number }[]>`
       select distinct hash::float8 as hash from search_block where workspace_id = ${workspaceId}`
-    const left = storedHashes(rig.realm, [...new Set((await stored(workspaceId)).flatMap(({ text }) => hashesOfText(text)))])
+    const left = storedHashes(rig.realm, [
+      ...new Set((await stored(workspaceId)).flatMap(({ text }) => hashesOfText(text))),
+    ])
     assert.equal(left.length, 12)
     assert.deepEqual(hashes.map(({ hash }) => hash).toSorted(), left.toSorted())
   })
@@ -212,8 +229,11 @@ describe('the search index', () => {
       ['logins rare', { source: 'S1' }, `description like '%rare%' and source = 'S1'`],
       ['"failing twice"', {}, `description like '%failed twice'`],
       ['"failed twice" rare', { ratingMax: 2 }, `description like '%rare failed twice' and rating <= 2`],
-      ['rare', { createdFrom: '2026-01-01T02:00:00Z', createdTo: '2026-01-01T03:00:00Z' },
-        `description like '%rare%' and created_at >= '2026-01-01T02:00:00Z' and created_at < '2026-01-01T03:00:00Z'`],
+      [
+        'rare',
+        { createdFrom: '2026-01-01T02:00:00Z', createdTo: '2026-01-01T03:00:00Z' },
+        `description like '%rare%' and created_at >= '2026-01-01T02:00:00Z' and created_at < '2026-01-01T03:00:00Z'`,
+      ],
     ]
     for (const [text, filters, condition] of cases) {
       const rows = await sql.unsafe<{ id: string }[]>(

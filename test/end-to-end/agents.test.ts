@@ -128,7 +128,10 @@ describe('agents that ask about the demo', () => {
   it('get an answer without feedback for words with a NUL, and for the first and last times', async () => {
     assert.equal((await agent.call('search_feedback', { words: 'a\u0000b' })).feedback.length, 0)
     const { feedback, hint } = await agent.call('search_feedback', { words: 'battery qwertzuiop' })
-    assert.deepEqual([feedback, hint], [[], 'No feedback of this workspace has “qwertzuiop” in any form. Try other words.'])
+    assert.deepEqual(
+      [feedback, hint],
+      [[], 'No feedback of this workspace has “qwertzuiop” in any form. Try other words.'],
+    )
     for (const at of ['0001-01-05', '9999-12-31t23:59:59.1234567z'])
       assert.equal((await agent.call('compare_periods', { by: 'tag', days: 366, until: at })).after.feedback, 0)
   })

@@ -90,7 +90,12 @@ describe('a search over texts', () => {
   it('reads all of a long text, and takes linear time for hostile ones', () => {
     const long = `${'filler words '.repeat(20_000)} needle`
     assert.ok(parseSearch('needle')!.matches(long))
-    for (const hostile of ['\u0301\u0323'.repeat(200_000), 'a'.repeat(500_000), '検'.repeat(100_000), '"'.repeat(500_000)]) {
+    for (const hostile of [
+      '\u0301\u0323'.repeat(200_000),
+      'a'.repeat(500_000),
+      '検'.repeat(100_000),
+      '"'.repeat(500_000),
+    ]) {
       assert.ok(hashesOfText(hostile).length < 10)
       parseSearch(hostile)
     }
@@ -98,6 +103,9 @@ describe('a search over texts', () => {
 
   it('finds the words of a text in any order', () => {
     const search = searchOfWords('twice "failed" exports%')!
-    assert.deepEqual(Object.values(TEXTS).filter((text) => search.matches(text)), [TEXTS.export])
+    assert.deepEqual(
+      Object.values(TEXTS).filter((text) => search.matches(text)),
+      [TEXTS.export],
+    )
   })
 })
