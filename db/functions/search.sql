@@ -30,13 +30,13 @@ begin
   select g.workspace_id, t.id, t.number, t.words
   from workspace_progress as g cross join jsonb_to_recordset(numbered) as t (id uuid, number integer, words bigint[])
   where g.workspace_id = ws;
-  insert into search_block as k (workspace_id, hash, block, places)
-  select g.workspace_id, w.hash, t.number / 1024, array_agg((t.number % 1024)::smallint order by t.number)
+  insert into search_block as k (workspace_id, block, hash, places)
+  select g.workspace_id, t.number / 1024, w.hash, array_agg((t.number % 1024)::smallint order by t.number)
   from workspace_progress as g cross join jsonb_to_recordset(numbered) as t (number integer, words bigint[])
   cross join lateral unnest(t.words) as w (hash)
   where g.workspace_id = ws
-  group by g.workspace_id, w.hash, t.number / 1024
-  on conflict (workspace_id, hash, block) do update set places = k.places || excluded.places;
+  group by g.workspace_id, t.number / 1024, w.hash
+  on conflict (workspace_id, block, hash) do update set places = k.places || excluded.places;
   insert into search_span as k (workspace_id, block, texts, least_at, greatest_at)
   select g.workspace_id, t.number / 1024, count(*), min(t.created_at), max(t.created_at)
   from workspace_progress as g cross join jsonb_to_recordset(numbered) as t (number integer, created_at timestamptz)
@@ -65,9 +65,9 @@ begin
     words := array(
       select distinct unnest(s.hashes) from search_text as s where s.workspace_id = ws and s.number = any (b.numbers));
     update search_block as k set places = places_without(k.places, b.places)
-    where k.workspace_id = ws and k.hash = any (words) and k.block = b.block;
+    where k.workspace_id = ws and k.block = b.block and k.hash = any (words);
     delete from search_block as k
-    where k.workspace_id = ws and k.hash = any (words) and k.block = b.block and k.places = '{}';
+    where k.workspace_id = ws and k.block = b.block and k.hash = any (words) and k.places = '{}';
     update search_span as k set texts = k.texts - cardinality(b.numbers) where k.workspace_id = ws and k.block = b.block;
     delete from search_span as k where k.workspace_id = ws and k.block = b.block and k.texts <= 0;
     delete from search_text as s where s.workspace_id = ws and s.number = any (b.numbers);
@@ -108,55 +108,52 @@ begin
     );
 end $$;
 
--- The blocks that may have feedback with the searched words, in the order of a list, with the
--- earliest or latest time of each. Parameters of the query: $1 the workspace, $2 filters, $3 and $4
--- the place after which the list goes on, $5 hashes, $6 their bits.
-create or replace function search_blocks_query(needed text, is_oldest_first boolean) returns text
+-- The blocks in the order of a list, with the earliest or latest time of each. Parameters of the
+-- query: $1 the workspace, $2 filters, $3 and $4 the place after which the list goes on.
+create or replace function search_blocks_query(is_oldest_first boolean) returns text
   language sql immutable as $$
   select format(
-    'select array_agg(x.block order by p.%2$I %3$s), array_agg(p.%2$I order by p.%2$I %3$s)
-     from (
-       select k.block, bit_or(w.bit) as mask from unnest($5, $6) as w (hash, bit)
-       cross join lateral (
-         select b.block from search_block as b where b.workspace_id = $1 and b.hash = w.hash offset 0
-       ) as k
-       group by k.block
-     ) as x
-     cross join lateral (
-       select s.least_at, s.greatest_at from search_span as s where s.workspace_id = $1 and s.block = x.block offset 0
-     ) as p
-     where (%1$s) and ($3 is null or p.%4$I %5$s ($3::timestamp at time zone ''utc''))
+    'select array_agg(p.block order by p.%1$I %2$s), array_agg(p.%1$I order by p.%1$I %2$s)
+     from search_span as p
+     where p.workspace_id = $1 and ($3 is null or p.%3$I %4$s ($3::timestamp at time zone ''utc''))
        and ($2 ->> ''createdFrom'' is null or p.greatest_at >= ($2 ->> ''createdFrom'')::timestamptz)
        and ($2 ->> ''createdTo'' is null or p.least_at < ($2 ->> ''createdTo'')::timestamptz)',
-    needed,
     case when is_oldest_first then 'least_at' else 'greatest_at' end, case when is_oldest_first then 'asc' else 'desc' end,
     case when is_oldest_first then 'greatest_at' else 'least_at' end, case when is_oldest_first then '>=' else '<=' end)
 $$;
 
 -- The feedback with the searched words in the blocks $7: how many there are, and those behind the
--- place that meet the condition.
+-- place that meet the condition. $5: hashes, $6: their bits. First, it looks which blocks have all
+-- words.
 create or replace function search_texts_query(needed text, condition text, is_behind boolean, is_oldest_first boolean)
 returns text
   language sql immutable as $$
   select format(
     'select count(*), array_agg(r.id) filter (where r.is_match), array_agg(r.created_at) filter (where r.is_match)
      from (
-       select b.block, m.place, bit_or(w.bit) as mask from unnest($5, $6) as w (hash, bit) cross join unnest($7) as b (block)
+       select b.block, bit_or(w.bit) as mask from unnest($7) as b (block) cross join unnest($5, $6) as w (hash, bit)
        cross join lateral (
-         select k.places from search_block as k where k.workspace_id = $1 and k.hash = w.hash and k.block = b.block offset 0
+         select 1 from search_block as k where k.workspace_id = $1 and k.block = b.block and k.hash = w.hash offset 0
+       ) as k
+       group by b.block
+     ) as b
+     cross join lateral (
+       select m.place, bit_or(w.bit) as mask from unnest($5, $6) as w (hash, bit)
+       cross join lateral (
+         select k.places from search_block as k where k.workspace_id = $1 and k.block = b.block and k.hash = w.hash offset 0
        ) as k
        cross join lateral unnest(k.places) as m (place)
-       group by b.block, m.place
+       group by m.place
      ) as x
      cross join lateral (
-       select t.record_id from search_text as t where t.workspace_id = $1 and t.number = x.block * 1024 + x.place offset 0
+       select t.record_id from search_text as t where t.workspace_id = $1 and t.number = b.block * 1024 + x.place offset 0
      ) as t
      cross join lateral (
-       select r.id, r.created_at, (%2$s) %3$s as is_match from feedback as r
+       select r.id, r.created_at, (%3$s) %4$s as is_match from feedback as r
        where r.workspace_id = $1 and r.id = t.record_id offset 0
      ) as r
-     where %1$s',
-    needed, condition,
+     where (%1$s) and (%2$s)',
+    replace(needed, 'mask', 'b.mask'), replace(needed, 'mask', 'x.mask'), condition,
     case when is_behind then
       format('and (r.created_at, r.id) %s ($3::timestamp at time zone ''utc'', $4)', case when is_oldest_first then '>' else '<' end)
     end)
@@ -193,8 +190,7 @@ declare
   looked bigint := 0;
   ready bigint := 0;
 begin
-  execute search_blocks_query(needed, is_oldest_first) into blocks, edges
-  using ws, asked, after_at, after_id, hashes, bits;
+  execute search_blocks_query(is_oldest_first) into blocks, edges using ws, asked, after_at, after_id;
   while first <= cardinality(blocks) loop
     execute texts_query into seen, found_ids, found_ats
     using ws, asked, after_at, after_id, hashes, bits, blocks[first : first + step - 1];
@@ -202,7 +198,7 @@ begin
     ids := ids || found_ids;
     ats := ats || found_ats;
     first := first + step;
-    step := least(2 * step, 64);
+    step := least(2 * step, 256);
     edge := edges[first];
     exit when edge is null;
     ready := (select count(*) from unnest(ats) as f (at) where case when is_oldest_first then f.at < edge else f.at > edge end);
@@ -248,7 +244,10 @@ as $$
 begin
   return array(
     select w.hash from unnest(hashes) as w (hash) cross join lateral (
-      select 1 from search_block as k where k.workspace_id = ws and k.hash = w.hash limit 1
-    ) as k
+      select 1 from search_span as s cross join lateral (
+        select 1 from search_block as k where k.workspace_id = ws and k.block = s.block and k.hash = w.hash offset 0
+      ) as k
+      where s.workspace_id = ws limit 1
+    ) as f
   );
 end $$;

@@ -13,14 +13,15 @@ create table search_text (
 );
 create index search_text_record on search_text (workspace_id, record_id) where record_id is not null;
 
--- The texts of a block that have a word.
+-- The texts of a block that have a word. The block comes before the hash, so that new texts write to
+-- few pages.
 create table search_block (
   workspace_id uuid not null,
-  hash bigint not null,
   block integer not null,
+  hash bigint not null,
   -- The remainders of the numbers, ascending.
   places smallint[] not null,
-  primary key (workspace_id, hash, block)
+  primary key (workspace_id, block, hash)
 );
 
 -- The times between which all texts of a block were created. A text that leaves does not narrow

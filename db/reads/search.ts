@@ -59,8 +59,13 @@ const indexedTexts = (search: Search): string => {
   return `select x.block, x.place from (
     select k.block, m.place, bit_or(w.bit) as mask
     from unnest(array[${hashes.join()}]::bigint[], array[${bits.join()}]::bigint[]) as w (hash, bit)
-    join search_block as k on k.workspace_id = $1 and k.hash = w.hash
+    cross join search_span as s
+    cross join lateral (
+      select k.block, k.places from search_block as k
+      where k.workspace_id = $1 and k.block = s.block and k.hash = w.hash offset 0
+    ) as k
     cross join lateral unnest(k.places) as m (place)
+    where s.workspace_id = $1
     group by k.block, m.place
   ) as x where ${needed}`
 }
