@@ -1,6 +1,6 @@
 import type { Search, SearchedTerm, SearchedWord } from '../contract/search.ts'
 import { hashTerm } from './memory.ts'
-import { keysOfWord, type Piece, piecesOf, readWords, type TextWord } from './text-words.ts'
+import { keysOfWord, type WordPiece, piecesOf, readWords, type TextWord } from './text-words.ts'
 
 /** The most words of a search. */
 export const MOST_SEARCHED_WORDS = 20
@@ -58,7 +58,7 @@ const readTerm = (text: string): Term | undefined => {
   return pieces.length === 0 ? undefined : termOf(pieces)
 }
 
-const termOf = (pieces: readonly Piece[]): Term => {
+const termOf = (pieces: readonly WordPiece[]): Term => {
   const isPair = pieces.length === 2 && pieces[1]!.isJoined
   return {
     words: runsOf(pieces).map(wordOf),
@@ -67,11 +67,11 @@ const termOf = (pieces: readonly Piece[]): Term => {
   }
 }
 
-const keysOf = ({ text, isCharacter }: Piece): string[] => (isCharacter ? [text] : keysOfWord(text))
+const keysOf = ({ text, isCharacter }: WordPiece): string[] => (isCharacter ? [text] : keysOfWord(text))
 
 /** Splits pieces into words: joined characters are one word. */
-const runsOf = (pieces: readonly Piece[]): Piece[][] => {
-  const runs: Piece[][] = []
+const runsOf = (pieces: readonly WordPiece[]): WordPiece[][] => {
+  const runs: WordPiece[][] = []
   for (const piece of pieces) {
     if (piece.isJoined) runs.at(-1)!.push(piece)
     else runs.push([piece])
@@ -80,7 +80,7 @@ const runsOf = (pieces: readonly Piece[]): Piece[][] => {
 }
 
 /** A word of joined characters is found by pairs of them. */
-const wordOf = (run: readonly Piece[]): SearchedWord => {
+const wordOf = (run: readonly WordPiece[]): SearchedWord => {
   const pairs = run.slice(1, 1 + MOST_PAIRS).map(({ text }, at) => [run[at]!.text + text])
   const keys = pairs.length > 0 ? pairs : [keysOf(run[0]!)]
   return { text: run.map(({ text }) => text).join(''), keys: keys.map((each) => each.map(hashTerm)) }

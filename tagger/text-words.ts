@@ -6,7 +6,7 @@ import { tokenize, UNSPACED } from './tokens.ts'
 import { cutHtml, htmlAsText } from '../runtime/reduce-html.ts'
 
 /** A word, or one character of a script without spaces, in the form that a search compares. */
-export type Piece = {
+export type WordPiece = {
   readonly text: string
   readonly isCharacter: boolean
   /** Whether it is a character directly behind another one. */
@@ -31,7 +31,7 @@ const PLAIN_WORD = /[a-z0-9]+/g
 const PIECE = new RegExp(`([${UNSPACED}])|(?:(?![${UNSPACED}])[\\p{L}\\p{M}\\p{N}])+|\\p{Extended_Pictographic}`, 'gu')
 
 /** The pieces of a text in NFKC, without format characters and upper case. */
-export const piecesOf = (text: string): Piece[] => {
+export const piecesOf = (text: string): WordPiece[] => {
   if (ASCII.test(text)) return (text.toLowerCase().match(PLAIN_WORD) ?? []).map(pieceOfWord)
   let end = -1
   return [...fold(text).matchAll(PIECE)].map(({ 0: piece, 1: character, index }) => {
@@ -42,7 +42,7 @@ export const piecesOf = (text: string): Piece[] => {
   })
 }
 
-const pieceOfWord = (text: string): Piece => ({ text, isCharacter: false, isJoined: false })
+const pieceOfWord = (text: string): WordPiece => ({ text, isCharacter: false, isJoined: false })
 
 /** Greek has two small letters for sigma. In lower case, the Turkish İ is an i with a dot above. */
 const fold = (text: string): string =>
@@ -75,7 +75,7 @@ export const hashesOfText = (text: string): number[] => {
   return [...keys].map(hashTerm)
 }
 
-/** The keys that a word can have, whatever the language of a text. */
+/** The keys that a word can have, in any language of a text. */
 export const keysOfWord = (word: string): string[] => {
   const language = languageOf(word)
   const languages = language === undefined ? LATIN_LANGUAGES : [language]

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { isDateTime } from '../../contract/date-time.ts'
-import type { ListRequest, ListPlace } from '../../db/reads/lists.ts'
+import type { ListRequest } from '../../db/reads/lists.ts'
+import type { ListPlace } from '../../db/reads/records.ts'
 import { isRefusal, type Refusal } from '../http/refusal.ts'
 import { BAD_CURSOR, readCursor, writeCursor } from './cursor.ts'
 import { readListQuery } from './look-ups.ts'

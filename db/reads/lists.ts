@@ -1,6 +1,6 @@
 import { hasPhrase, type Search } from '../../contract/search.ts'
 import type { Sql } from '../connection/postgres.ts'
-import { RECORD_TABLES, readRecords, type RecordKind } from './records.ts'
+import { type ListPlace, RECORD_TABLES, readRecords, type RecordKind } from './records.ts'
 import { findAllIds, findPlaces, findUnknownWords, searchCondition } from './search.ts'
 
 /** Filters for feedback. Each one narrows the list. */
@@ -36,9 +36,6 @@ const LOOK_UPS = ['externalKey', 'email', 'domain', 'name'] as const
 
 /** Messages of one conversation. */
 type MessageFilters = { conversationId?: string }
-
-/** A place in a list, after this record. `at`: UTC, with microseconds. */
-export type ListPlace = { at: string; id: string }
 
 export type ListRequest = {
   workspaceId: string

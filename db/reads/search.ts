@@ -2,12 +2,12 @@ import { hasPhrase, type Search, type SearchedTerm } from '../../contract/search
 import type { HashKey } from '../../contract/identity/keys.ts'
 import type { Sql } from '../connection/postgres.ts'
 import { storedHashes } from '../tags/tag-hashes.ts'
-import type { FeedbackFilters, ListPlace, ListRequest } from './lists.ts'
+import type { ListPlace } from './records.ts'
 
 /**
  * The request with the hashes that the index of its workspace has, in place of those of the search.
  */
-export const withStoredHashes = <Request extends { workspaceId: string; filters: FeedbackFilters }>(
+export const withStoredHashes = <Request extends { workspaceId: string; filters: { q?: Search | undefined } }>(
   hashKey: HashKey,
   request: Request,
 ): Request => {
@@ -101,9 +101,13 @@ const TEXTS_OF_A_CURSOR = 20
 /** `next`: the place where the search goes on, if it does. */
 type FoundPlaces = { matches: ListPlace[]; next: ListPlace | undefined }
 
-type SearchRequest = Pick<ListRequest, 'workspaceId' | 'after' | 'isOldestFirst'> & {
+type SearchRequest = {
+  workspaceId: string
   search: Search
-  filters: FeedbackFilters
+  /** The other filters. */
+  filters: Parameters<Sql['json']>[0]
+  after: ListPlace | undefined
+  isOldestFirst: boolean
   /** Which feedback is wanted, as SQL over `r`. */
   condition: string
   most: number
@@ -161,7 +165,14 @@ const checkPlaces = async (
 
 /** All feedback that has the phrases of a search: its ids, for `searchCondition`. */
 export const findAllIds = async (sql: Sql, workspaceId: string, search: Search): Promise<string[]> => {
-  const all = { workspaceId, search, filters: {}, condition: 'true', isOldestFirst: false, mostLooked: MOST_CHECKED }
+  const all = {
+    workspaceId,
+    search,
+    filters: {} as const,
+    condition: 'true',
+    isOldestFirst: false,
+    mostLooked: MOST_CHECKED,
+  }
   const ids: string[] = []
   let after: ListPlace | undefined
   do {

@@ -20,7 +20,7 @@ const TEXTS = {
   emoji: 'I ❤️ it 👩\u200D💻',
 }
 
-/** The texts that a search finds: those that match, if their hashes are among the searched. */
+/** The texts that match a search. Checks that the index finds them by their hashes. */
 const found = (q: string): string[] => {
   const search = parseSearch(q)
   assert.ok(search, q)
