@@ -8,8 +8,17 @@ import { createTally, type Residue, type Sought } from './text-search.ts'
  * Searches the search index, which has hashes of words. Finds entries that have all words of a
  * string although the text of their record does not have them, or without a record.
  */
-export const residueInSearch = async (sql: Sql, hashKey: HashKey, sought: readonly Sought[]): Promise<Residue[]> => {
+export const residueInSearch = async (
+  sql: Sql,
+  readHashKey: () => Promise<HashKey>,
+  sought: readonly Sought[],
+): Promise<Residue[]> => {
   const tally = createTally()
+  const [{ isEmpty }] = await sql<[{ isEmpty: boolean }]>`
+    select not exists (select from search_block) as "isEmpty"`
+  // A database without an index may have no key yet.
+  if (isEmpty) return []
+  const hashKey = await readHashKey()
   const workspaces = await sql<{ id: string }[]>`select id from workspace order by id`
   for (const string of sought) {
     const search = searchOfWords(string.text)

@@ -63,7 +63,7 @@ await runCommand({
     const inRedis = await residueInRedis(redis, prefix, sought)
     const inPostgres = await residueInPostgres(sql, sought)
     if (inPostgres.tables === 0) throw new CommandError(NO_TABLES)
-    const inIndex = await residueInSearch(sql, await readHashKey(), sought)
+    const inIndex = await residueInSearch(sql, readHashKey, sought)
     const found = [
       ...[...inPostgres.residue, ...inIndex].map(({ text, place, count }) => ({
         text,
