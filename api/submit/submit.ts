@@ -69,19 +69,26 @@ const accept = async (
 export const maxBytesOf = ({ maxBytes }: IntakeDependencies, { kind }: Intake): number =>
   kind.operation === 'submit_conversation' ? maxBytes.conversation : maxBytes.body
 
+/** From 4 KiB on, a body of many submissions counts as large. */
+const WEIGHT_OF_MANY = 16
+
+type ReceivedBody = { request: Request; workspaceId: string; maxBytes: number; isOfMany?: boolean }
+
 /**
  * Does the work with the received body, which counts as in hand until the work ends. The work must
- * not include the answer, which can wait for long.
+ * not include the answer, which can wait for long. `isOfMany`: the body holds many submissions, and
+ * each of them takes far more memory than its bytes, so the body weighs more.
  */
 export const withBody = async <T>(
   { bodies }: IntakeDependencies,
-  { request, workspaceId, maxBytes }: { request: Request; workspaceId: string; maxBytes: number },
+  { request, workspaceId, maxBytes, isOfMany = false }: ReceivedBody,
   work: (bytes: Uint8Array) => Promise<T>,
 ): Promise<T | RefusedIntake> => {
   const done = await bodies.whenBytesFit({ workspaceId, bytes: mostBytesOf(request, maxBytes) }, async () => {
     const bytes = await receiveBody(request, maxBytes)
     if (isRefusal(bytes)) return { refusal: bytes }
-    return bodies.oneLargeAtATime({ workspaceId, bytes: bytes.byteLength }, () => work(bytes))
+    const size = bytes.byteLength * (isOfMany ? WEIGHT_OF_MANY : 1)
+    return bodies.oneLargeAtATime({ workspaceId, bytes: size }, () => work(bytes))
   })
   return done ?? { refusal: { refused: 'unavailable', why: 'bodies-in-hand' } }
 }
