@@ -8,6 +8,7 @@ import { createDocs } from './openapi/docs.ts'
 import { openApiPage } from './openapi/openapi.ts'
 import { identifyAccount } from './operations/accounts.ts'
 import { identifyContact, purgeContact } from './operations/contacts.ts'
+import { correctFeedback } from './operations/corrections.ts'
 import { submitConversation } from './operations/conversations.ts'
 import { createFeedback } from './operations/feedbacks.ts'
 import { answerMcp, type McpDependencies } from './mcp/mcp.ts'
@@ -127,7 +128,7 @@ const BATCH_KINDS = {
 const createRoutes = (dependencies: AppDependencies) => {
   const { intake, receipts, isReady, board, overview, metrics, tracing } = dependencies
   const timed = createTimed(dependencies.answered, tracing)
-  const handlerOf = (kind: AnySubmissionKind) => timed((arrival) => submit(intake, kind, arrival))
+  const handlerOf = (kind: AnySubmissionKind) => timed((arrival, { id }) => submit(intake, kind, arrival, id))
   const forOperators =
     (page: Handler) =>
     ({ request }: { request: Request }): Promise<Response> =>
@@ -137,6 +138,7 @@ const createRoutes = (dependencies: AppDependencies) => {
 
   return addReads(createEmptyApp(), dependencies, timed)
     .post(`${BASE_PATH}/feedbacks`, handlerOf(createFeedback), UNPARSED)
+    .patch(`${BASE_PATH}/feedbacks/:id`, handlerOf(correctFeedback), UNPARSED)
     .post(`${BASE_PATH}/contacts/identify`, handlerOf(identifyContact), UNPARSED)
     .post(`${BASE_PATH}/contacts/purge`, handlerOf(purgeContact), UNPARSED)
     .post(`${BASE_PATH}/accounts/identify`, handlerOf(identifyAccount), UNPARSED)

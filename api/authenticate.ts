@@ -129,6 +129,9 @@ export const checkedToken = (authorization: string, cut: string | undefined): st
   return token !== undefined && authorization.startsWith('Bearer') ? cut?.trim() : token
 }
 
+/** The scope that an operation needs. */
+export type Needs = Extract<Scope, 'submit' | 'read' | 'edit' | 'admin'>
+
 /** The workspace that the token of a request belongs to. */
 export type Caller = { workspaceId: string }
 
@@ -139,7 +142,7 @@ export type Caller = { workspaceId: string }
 export const callerOf = async (
   authenticate: Authenticate,
   { token, span }: { token: string | undefined; span: Span | undefined },
-  needs: 'submit' | 'read' | 'admin',
+  needs: Needs,
 ): Promise<(Caller & { scopes: readonly Scope[] }) | Refusal> => {
   const holder = await authenticate(token)
   if (isRefusal(holder)) return holder

@@ -2,6 +2,7 @@ import type { HashKey } from '../contract/identity/keys.ts'
 import { MAX_BATCH_BODY_BYTES } from '../contract/limits.ts'
 import type { Operation } from '../contract/submission.ts'
 import type { Sql } from '../db/connection/postgres.ts'
+import { hasFeedback } from '../db/identity/references.ts'
 import { canPurgeMatch } from '../db/purges/decide-purge.ts'
 import { findIdempotencyKeys } from '../db/submissions/idempotency-keys.ts'
 import { createNumberFloor } from '../db/submissions/number-floor.ts'
@@ -83,6 +84,7 @@ export const createIntake = (resources: Resources, shared: SharedParts): IntakeD
     resolveReferences: createResolveReferences({ sql, timeoutMs: LOOK_UP_TIMEOUT_MS, awaitProgress }),
     canPurgeMatch: (workspaceId, wanted) =>
       withinTime(canPurgeMatch(sql, { hashKey, workspaceId }, wanted), LOOK_UP_TIMEOUT_MS),
+    hasFeedback: (workspaceId, id) => withinTime(hasFeedback(sql, workspaceId, id), LOOK_UP_TIMEOUT_MS),
     awaitProgress,
     awaitFinished: createAwaitFinished(awaitProgress),
     emptyBuckets: createEmptyBuckets(steadily),

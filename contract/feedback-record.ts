@@ -159,6 +159,13 @@ export const feedbackSourceData = (record: FeedbackRecord): JsonObject | null =>
 }
 
 /**
+ * Tags that people gave: trimmed, without blanks and duplicates. Undefined if the tagger is to
+ * generate them.
+ */
+export const givenTags = (tags: readonly string[] | null | undefined): string[] | undefined =>
+  tags == null ? undefined : [...new Set(tags.map((tag) => tag.trim()).filter((tag) => tag !== ''))]
+
+/**
  * The id of a feedback. Submissions with the same source and `sourceId` share one. Without a
  * `sourceId` it is the submission's id.
  */

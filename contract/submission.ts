@@ -1,15 +1,17 @@
 import type { AccountRecord, ContactRecord } from './contact-record.ts'
 import type { ConversationRecord } from './conversation-record.ts'
+import type { Correction } from './correction.ts'
 import type { FeedbackRecord } from './feedback-record.ts'
 import type { PurgeRequest } from './purge-request.ts'
 
-/** The five operations that are submissions. */
+/** The operations that are submissions. */
 export const OPERATIONS = [
   'create_feedback',
   'identify_contact',
   'identify_account',
   'submit_conversation',
   'purge_contact',
+  'correct_feedback',
 ] as const
 export type Operation = (typeof OPERATIONS)[number]
 
@@ -31,6 +33,7 @@ type Bodies = {
   identify_account: AccountRecord
   submit_conversation: ConversationRecord
   purge_contact: PurgeRequest
+  correct_feedback: Correction
 }
 
 type Accepted<O extends Operation> = {

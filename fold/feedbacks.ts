@@ -1,10 +1,11 @@
 import { accountIdKey, contactIdKey, type Realm } from '../contract/identity/keys.ts'
-import { feedbackId, feedbackSource, feedbackSourceData } from '../contract/feedback-record.ts'
+import { feedbackId, feedbackSource, feedbackSourceData, givenTags } from '../contract/feedback-record.ts'
 import { givenColumns } from '../contract/records/tables.ts'
 import { numberAtAcceptance, type SubmissionOf } from '../contract/submission.ts'
 import type { Accounts } from './accounts.ts'
 import type { Changes } from './changes.ts'
 import type { Contacts } from './contacts.ts'
+import { Corrections } from './corrections.ts'
 import type { Profile } from './profile.ts'
 import type { Projects } from './projects.ts'
 import { type Link, linkTo, type Unresolved } from './profiles.ts'
@@ -41,6 +42,7 @@ export class Feedbacks {
   readonly #feedbacks = new Map<string, FoldedFeedback>()
   /** The newest number of each stored feedback, by id, for replays. */
   readonly #storedNewest = new Map<string, number>()
+  readonly #corrections = new Corrections()
   /** The ratings of the stride, by source. */
   readonly #ratings = new Map<string, number[]>()
 
@@ -49,8 +51,16 @@ export class Feedbacks {
     this.registers = registers
   }
 
-  learn({ key, number }: StoredRowOf<'feedback'>): void {
+  learn({ key, number, corrected = {} }: StoredRowOf<'feedback'>): void {
     this.#storedNewest.set(key, number)
+    this.#corrections.learn(key, corrected)
+  }
+
+  /** A correction of a feedback that does not exist has no effect. */
+  correct(submission: SubmissionOf<'correct_feedback'>): 'applied' | 'superseded' {
+    const { id } = submission.body
+    if (!this.#feedbacks.has(id) && !this.#storedNewest.has(id)) return 'superseded'
+    return this.#corrections.correct(submission)
   }
 
   /**
@@ -133,6 +143,7 @@ export class Feedbacks {
 
   writeTo(changes: Changes): void {
     this.#writeCategories(changes)
+    this.#corrections.writeTo(changes)
     for (const [source, ratings] of this.#ratings)
       changes.source.push({
         source,
@@ -172,10 +183,3 @@ export class Feedbacks {
     for (const [title, count] of uses) changes.feedback_category.push({ title, uses: count })
   }
 }
-
-/**
- * Tags that people gave: trimmed, without blanks and duplicates. Undefined if the tagger is to
- * generate them.
- */
-const givenTags = (tags: readonly string[] | null | undefined): string[] | undefined =>
-  tags == null ? undefined : [...new Set(tags.map((tag) => tag.trim()).filter((tag) => tag !== ''))]

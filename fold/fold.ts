@@ -130,6 +130,8 @@ export class Fold {
         const { id, state } = this.#conversations.submit(submission, identify)
         return { state, subject: id }
       }
+      case 'correct_feedback':
+        return { state: this.#feedbacks.correct(submission), subject: submission.body.id }
     }
   }
 

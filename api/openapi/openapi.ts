@@ -31,7 +31,8 @@ processes them in the background and stores them in tables that people query.
 
 **Tokens.** Operations require \`Authorization: Bearer <ACCESS_TOKEN>\`. An access token belongs to
 one workspace, and sees and changes only that workspace. Reading requires a token of scope \`read\`
-or an admin token. Purging requires an admin token.
+or an admin token. Correcting feedback requires scope \`edit\` or an admin token. Purging requires
+an admin token.
 
 **Acceptance.** A 2xx answer to a single submission means that the submission is kept and will be
 processed. Its \`Submission-Id\` leads to a receipt with its state. With \`Prefer: wait=N\` the answer

@@ -23,19 +23,19 @@ type AnswerText = {
   headers?: readonly ResponseHeader[]
 }
 
-const postPath = ({ body, answer, parameters, refusals, ...about }: PostText): JsonObject => ({
-  post: {
-    tags: ['Submissions'],
-    ...about,
-    parameters: parametersOf([...parameters, 'Prefer', 'ContentEncoding', 'RequestId']),
-    requestBody: {
-      required: true,
-      content: {
-        'application/json': { schema: { $ref: `#/components/schemas/${body}` }, examples: REQUEST_EXAMPLES[body] },
-      },
+const postPath = (text: PostText): JsonObject => ({ post: operationOf(text) })
+
+const operationOf = ({ body, answer, parameters, refusals, ...about }: PostText): JsonObject => ({
+  tags: ['Submissions'],
+  ...about,
+  parameters: parametersOf([...parameters, 'Prefer', 'ContentEncoding', 'RequestId']),
+  requestBody: {
+    required: true,
+    content: {
+      'application/json': { schema: { $ref: `#/components/schemas/${body}` }, examples: REQUEST_EXAMPLES[body] },
     },
-    responses: { [answer.status]: successAnswer(answer), ...refusalsOf([...EVERY_POST, ...refusals]) },
   },
+  responses: { [answer.status]: successAnswer(answer), ...refusalsOf([...EVERY_POST, ...refusals]) },
 })
 
 const successAnswer = ({ schema, description, headers = [] }: AnswerText): JsonObject => ({
@@ -63,14 +63,17 @@ const HEADERS_OF_ACCEPTED: readonly ResponseHeader[] = [
   'RateLimit',
 ]
 
+type SubmissionText = Omit<PostText, 'parameters'> & { parameters?: PostText['parameters'] }
+
 /** `refusals`: the refusals of this operation that not every submission has. */
-const submissionPath = ({ answer, refusals, ...others }: Omit<PostText, 'parameters'>): JsonObject =>
-  postPath({
-    ...others,
-    answer: { ...answer, headers: HEADERS_OF_ACCEPTED },
-    parameters: ['IdempotencyKey'],
-    refusals: ['KeyOfOtherBody', 'RateLimited', ...refusals],
-  })
+const submissionOf = ({ answer, refusals, parameters = [], ...others }: SubmissionText): PostText => ({
+  ...others,
+  answer: { ...answer, headers: HEADERS_OF_ACCEPTED },
+  parameters: [...parameters, 'IdempotencyKey'],
+  refusals: ['KeyOfOtherBody', 'RateLimited', ...refusals],
+})
+
+const submissionPath = (text: SubmissionText): JsonObject => postPath(submissionOf(text))
 
 /** Submissions and their receipts, by their paths below the base path. */
 export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
@@ -88,6 +91,22 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
     },
     refusals: ['MayNotSubmit', 'TooLarge'],
   }),
+  '/feedbacks/{id}': {
+    patch: operationOf(
+      submissionOf({
+        operationId: 'correctFeedback',
+        summary: 'Correct a feedback record',
+        description:
+          'Sets what a person knows better than the source: tags, rating, or that the feedback is not to be shown. What is set stays ' +
+          'when the source sends the record again, and everything else follows the source. Null gives a member back. Corrected tags ' +
+          'teach the tagger. Takes effect in the order of acceptance, and requires a token of scope `edit` or an admin token.',
+        body: 'Correction',
+        parameters: ['RecordId'],
+        answer: { status: 200, schema: 'Success', description: 'Accepted.' },
+        refusals: ['MayNotEdit', 'NoRecordToChange', 'TooLarge'],
+      }),
+    ),
+  },
   '/contacts/identify': submissionPath({
     operationId: 'identifyContact',
     summary: 'Identify a contact',

@@ -2,7 +2,7 @@ import type { HashKey } from '../../contract/identity/keys.ts'
 import type { PurgeRequest } from '../../contract/purge-request.ts'
 import type { Idempotency, Operation, SubmissionOf } from '../../contract/submission.ts'
 import type { Admission, Admit, Bucket, LogState, RateLimit } from '../../queue/admission/call-admit.ts'
-import type { Authenticate } from '../authenticate.ts'
+import type { Authenticate, Needs } from '../authenticate.ts'
 import type { Arrival } from '../http/arrival.ts'
 import type { OnFault } from '../http/request-id.ts'
 import type { Refusal, Unavailable } from '../http/refusal.ts'
@@ -37,6 +37,8 @@ export type Intake<Known extends keyof Results<Operation> = never, O extends Ope
   readonly key: string | null
   /** For an item of a batch: the most problems of the item that the answer reports. */
   readonly mostProblems?: number
+  /** The own id in the path, which becomes the `id` of the body; null if it is malformed. */
+  readonly target?: string | null
 } & Readonly<Pick<Results<O>, Known>>
 
 export type Valid = 'workspaceId' | 'body' | 'idempotency'
@@ -54,7 +56,7 @@ export type StatusAndBody = { status: number; body: object }
 /** An operation that accepts submissions, as data. */
 export type SubmissionKind<O extends Operation> = {
   operation: O
-  needs: 'submit' | 'admin'
+  needs: Needs
   schema: GenericSchema<unknown, SubmissionOf<O>['body']>
   /** Refuses a valid body for a reason that a schema cannot express. */
   refuseBody?(body: SubmissionOf<O>['body']): Refusal | undefined
@@ -90,6 +92,8 @@ export type IntakeDependencies = {
    * not answer in time.
    */
   canPurgeMatch: (workspaceId: string, wanted: PurgeRequest) => Promise<boolean>
+  /** Whether the feedback is stored. Rejects when Postgres does not answer in time. */
+  hasFeedback: (workspaceId: string, id: string) => Promise<boolean>
   awaitProgress: AwaitProgress
   awaitFinished: AwaitFinished
   bodies: BodiesInHand

@@ -1,5 +1,7 @@
 import { IDEMPOTENCY_KEY } from '../../contract/batch-request.ts'
 import { checkBody, replaceUnstorable } from '../../contract/check-body.ts'
+import { asUuid } from '../../contract/identity/keys.ts'
+import { isJsonObject } from '../../contract/json.ts'
 import { idempotencyOf } from '../../queue/admission/idempotency.ts'
 import { callerOf } from '../authenticate.ts'
 import type { Arrival } from '../http/arrival.ts'
@@ -29,9 +31,10 @@ export const submit = async (
   dependencies: IntakeDependencies,
   kind: AnySubmissionKind,
   arrival: Arrival,
+  target?: string,
 ): Promise<Response> => {
   const { headers } = arrival.request
-  const intake: Intake = { ...arrival, kind, key: headers.get('idempotency-key') }
+  const intake: Intake = { ...arrival, kind, key: headers.get('idempotency-key'), ...targetOf(target) }
   const permitted = await permit(dependencies, intake)
   const outcome = isRefusedIntake(permitted) ? permitted : await accept(dependencies, permitted)
   dependencies.count(outcomeOf(kind.operation, outcome))
@@ -48,12 +51,15 @@ export const submit = async (
   return response
 }
 
+const targetOf = (target: string | undefined) => (target === undefined ? {} : { target: asUuid(target) ?? null })
+
 const permit = async (
   { authenticate }: IntakeDependencies,
   intake: Intake,
 ): Promise<Intake<'workspaceId'> | RefusedIntake> => {
   const caller = await callerOf(authenticate, intake, intake.kind.needs)
-  return isRefusal(caller) ? { refusal: caller } : { ...intake, ...caller }
+  if (isRefusal(caller)) return { refusal: caller }
+  return intake.target === null ? { refusal: { refused: 'no-such-record' } } : { ...intake, ...caller }
 }
 
 /** The steps after permission. */
@@ -93,7 +99,10 @@ const acceptBody = async (
 ): Promise<AcceptedIntake | RefusedIntake> => {
   const parsed = parseBody(bytes)
   if (isRefusal(parsed)) return { refusal: parsed }
-  const valid = validate(dependencies, { ...intake, ...parsed })
+  const { value } = parsed
+  const { target } = intake
+  const named = target != null && isJsonObject(value) ? { ...value, id: target } : value
+  const valid = validate(dependencies, { ...intake, value: named })
   if (isRefusedIntake(valid)) return valid
   const checked = await checkBeforeAdmission(dependencies, valid, { lookUpKeyFirst: false })
   if (isRefusedIntake(checked)) return checked

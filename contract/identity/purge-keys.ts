@@ -86,9 +86,14 @@ const isInSource = ({ externalIds }: PurgeCandidate, source: string | null | und
 // Keys by which a submission or a purge names contacts. Comparing them tells whether a purge
 // concerns a submission. All are of epoch 0, except own ids that a feedback names.
 
-/** All keys by which a submission names contacts, without resolving them. */
+/**
+ * All keys by which a submission names contacts, without resolving them. A correction has the own id
+ * of its feedback instead: whatever removes the feedback removes the correction.
+ */
 export const namedKeys = (realm: Realm, submission: Naming): string[] =>
-  unique(keysOf(submission).flatMap((key) => contactKeys(realm, key)))
+  submission.operation === 'correct_feedback'
+    ? [submission.body.id]
+    : unique(keysOf(submission).flatMap((key) => contactKeys(realm, key)))
 
 /**
  * The keys of a name of a contact. A purge without a source means every use of its external id;

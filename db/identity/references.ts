@@ -102,3 +102,6 @@ export const readFeedbackReferences = (
     const found = new Map(rows.map((row) => [row.id, row]))
     return own.map(({ id }) => found.get(id))
   })
+
+export const hasFeedback = async (sql: Sql, workspaceId: string, id: string): Promise<boolean> =>
+  (await readFeedbackReferences(sql, [{ workspaceId, id }]))[0] !== undefined

@@ -39,6 +39,13 @@ create table feedback (
   -- The version of the tagger that generated the tags. Null if people gave them, or if no tagger has
   -- read the record yet.
   tagger_version integer,
+  is_hidden boolean not null default false,
+  -- What people have set, by the members of a correction, and what the source sent for these columns.
+  -- Null if nothing is corrected.
+  corrections jsonb,
+  uncorrected jsonb,
+  -- The number at acceptance of the newest correction of each member, for replays.
+  correction_numbers jsonb,
   change_position bigint not null,
   primary key (workspace_id, id)
 );
@@ -119,6 +126,7 @@ create table source (
   workspace_id uuid not null,
   source text not null,
   -- All ratings that the source has sent, also in versions of feedback that were replaced or purged.
+  -- Corrections do not count: what a person types must not move the scale of a source.
   ratings bigint not null default 0,
   least_rating double precision,
   most_rating double precision,
@@ -153,7 +161,8 @@ create view feedback_view as
     a.id as account_id, a.name as account_name, a.domain as account_domain, a.contract_value as account_contract_value,
     f.project_id, p.name as project_name,
     case when f.rating between s.scale_low and s.scale_high
-      then (f.rating - s.scale_low) / (s.scale_high - s.scale_low) end as satisfaction
+      then (f.rating - s.scale_low) / (s.scale_high - s.scale_low) end as satisfaction,
+    f.is_hidden
   from feedback as f
   left join contact as c on c.workspace_id = f.workspace_id and c.id = f.contact_id
   left join account as a on a.workspace_id = f.workspace_id and a.id = coalesce(f.account_id, c.account_id)
@@ -166,7 +175,8 @@ create view feedback_tag as
 -- Planner statistics would keep texts of people until the next analyze.
 alter table feedback_category alter title set statistics 0;
 alter table feedback alter description set statistics 0, alter title set statistics 0, alter tags set statistics 0,
-  alter source_id set statistics 0, alter source_data set statistics 0;
+  alter source_id set statistics 0, alter source_data set statistics 0, alter corrections set statistics 0,
+  alter uncorrected set statistics 0;
 alter table conversation alter external_id set statistics 0, alter title set statistics 0, alter tags set statistics 0,
   alter properties set statistics 0;
 alter table message alter external_id set statistics 0, alter content set statistics 0, alter source_url set statistics 0,

@@ -117,6 +117,7 @@ export const withoutContacts = (
     case 'submit_conversation':
       return conversationWithout(realm, submission, gone)
     case 'create_feedback':
+    case 'correct_feedback':
     case 'identify_contact':
     case 'purge_contact':
       return undefined

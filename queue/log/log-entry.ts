@@ -21,6 +21,7 @@ const LETTERS: Readonly<Record<Operation, string>> = {
   identify_account: 'a',
   submit_conversation: 'c',
   purge_contact: 'p',
+  correct_feedback: 'e',
 }
 const OPERATION_OF = new Map(OPERATIONS.map((operation) => [LETTERS[operation], operation]))
 

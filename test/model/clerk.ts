@@ -5,7 +5,7 @@ import { DEFAULT_SOURCE } from '../../contract/feedback-record.ts'
 import { identifyAccount, openAccounts, type Accounts } from './accounts.ts'
 import { identifyContact, openContacts, type Contacts } from './contacts.ts'
 import { submitConversation, type Conversation } from './conversations.ts'
-import { createFeedback, type Feedback } from './feedbacks.ts'
+import { correctFeedback, createFeedback, type Feedback } from './feedbacks.ts'
 import { type Moment, type Profile, touch } from './profile.ts'
 import { purge } from './purge.ts'
 import { type Claims, openRegister, type Register } from './register.ts'
@@ -60,6 +60,8 @@ const applyOperation = (clerk: Clerk, submission: Submission, claims: Claims): '
     case 'purge_contact':
       purge(clerk, submission.body)
       return 'applied'
+    case 'correct_feedback':
+      return correctFeedback(clerk, submission)
   }
 }
 

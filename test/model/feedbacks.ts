@@ -17,6 +17,9 @@ export type Feedback = {
   readonly lastNumber: number
   /** The number at acceptance of the last submission. */
   readonly newestNumber: number
+  /** What people have set, by member, and the number at acceptance of the newest correction of a member. */
+  readonly corrections: Readonly<Record<string, unknown>>
+  readonly correctionNumbers: Readonly<Record<string, number>>
 }
 
 type State = {
@@ -46,9 +49,42 @@ export const createFeedback = (state: State, submission: SubmissionOf<'create_fe
     firstNumber: former?.firstNumber ?? number,
     lastNumber: number,
     newestNumber: originalNumber ?? number,
+    corrections: former?.corrections ?? {},
+    correctionNumbers: former?.correctionNumbers ?? {},
   })
   return 'applied'
 }
+
+/** Lays the members over those of the source. Null, and a feedback that is not hidden, leave nothing. */
+export const correctFeedback = (
+  { feedbacks }: Pick<State, 'feedbacks'>,
+  { body: { id, ...given }, number, originalNumber }: SubmissionOf<'correct_feedback'>,
+): 'applied' | 'superseded' => {
+  const feedback = feedbacks.get(id)
+  const fresh = Object.entries(given).filter(
+    ([member]) => originalNumber === undefined || (feedback?.correctionNumbers[member] ?? 0) < originalNumber,
+  )
+  if (!feedback || fresh.length === 0) return 'superseded'
+  const { corrections, correctionNumbers } = feedback
+  const set = fresh.map(([member, value]) => [member, Array.isArray(value) ? trimmedTags(value) : value])
+  feedbacks.set(id, {
+    ...feedback,
+    corrections: Object.fromEntries(
+      Object.entries({ ...corrections, ...Object.fromEntries(set) }).filter(
+        ([, value]) => value !== null && value !== false,
+      ),
+    ),
+    correctionNumbers: {
+      ...correctionNumbers,
+      ...Object.fromEntries(fresh.map(([member]) => [member, originalNumber ?? number])),
+    },
+  })
+  return 'applied'
+}
+
+export const trimmedTags = (tags: readonly string[]): string[] => [
+  ...new Set(tags.map((tag) => tag.trim()).filter((tag) => tag !== '')),
+]
 
 /** The answer to a replay may be older than all claims, so it counts as if it has seen none. */
 const linkContact = (

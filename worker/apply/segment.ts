@@ -97,6 +97,7 @@ const wantKeysOf = (segment: Segment, submission: Submission): void => {
   const isReplay = originalNumber !== undefined
   if (isReplay) want(keys.receipt, submissionId)
   if (isReplay && operation === 'create_feedback') want(keys.feedback, feedbackId({ ...realm, submissionId }, body))
+  if (operation === 'correct_feedback') want(keys.feedback, body.id)
   if (operation !== 'submit_conversation') return
   const id = conversationId(realm, body)
   // The stored conversation may be newer, so the fold needs its version.

@@ -1,0 +1,31 @@
+import { correction } from '../../contract/correction.ts'
+import { NO_SUCH_RECORD } from '../http/refusal.ts'
+import { faultIds } from '../http/request-id.ts'
+import type { SubmissionKind } from '../submit/intake.ts'
+
+/** A record can still be queued, so the answer waits at most this long to know that it exists. */
+const DECIDED_WITHIN_MS = 10_000
+
+/** PATCH /feedbacks/{id}: 404 if the record is neither stored nor queued. */
+export const correctFeedback: SubmissionKind<'correct_feedback'> = {
+  operation: 'correct_feedback',
+  needs: 'edit',
+  schema: correction,
+  refuseByStored: async ({ hasFeedback, onFault }, { request, workspaceId, body }, { isLogEmpty }) => {
+    try {
+      const isStored = await hasFeedback(workspaceId, body.id)
+      return isStored || !isLogEmpty ? undefined : { refused: 'no-such-record' }
+    } catch (error) {
+      onFault('feedback_look_up_failed', error, faultIds(request, { workspaceId }))
+      return { refused: 'unavailable', why: 'postgres' }
+    }
+  },
+  answer: async ({ awaitProgress }, { workspaceId, admitted }) => {
+    const submission = { workspaceId, id: admitted.submissionId }
+    const isSure = admitted.outcome === 'admitted' && admitted.isLogEmpty
+    const decided = isSure ? undefined : await awaitProgress(submission, { until: 'decided', ms: DECIDED_WITHIN_MS })
+    return decided?.state === 'superseded'
+      ? { status: 404, body: { error: NO_SUCH_RECORD } }
+      : { status: 200, body: { success: true } }
+  },
+}
