@@ -150,7 +150,15 @@ const FEEDBACK_FILTERS = {
   ),
 } as const
 
-export const FEEDBACK_PARAMETERS = { ...LIST_PARAMETERS, ...FEEDBACK_FILTERS } as const
+export const FEEDBACK_PARAMETERS = {
+  ...LIST_PARAMETERS,
+  ...FEEDBACK_FILTERS,
+  isHidden: v.pipe(
+    v.picklist(['true', 'false'], 'true or false'),
+    v.description('`true`: records that a person has hidden. By default, records that are not hidden.'),
+    v.transform((value) => value === 'true'),
+  ),
+} as const
 
 const BY = `${DIMENSION_NAMES.join(', ')}, or two different ones with a comma between`
 

@@ -54,6 +54,7 @@ create index feedback_account on feedback (workspace_id, account_id, created_at,
 create index feedback_project on feedback (workspace_id, project_id, created_at, id) where project_id is not null;
 create index feedback_created on feedback (workspace_id, created_at, id) where created_at is not null;
 create index feedback_source on feedback (workspace_id, source, created_at, id) where source is not null;
+create index feedback_hidden on feedback (workspace_id, created_at, id) where is_hidden;
 create index feedback_changed on feedback (workspace_id, change_position) where change_position is not null;
 
 create table conversation (
@@ -170,7 +171,7 @@ create view feedback_view as
   left join source as s on s.workspace_id = f.workspace_id and s.source = f.source;
 
 create view feedback_tag as
-  select f.workspace_id, f.id as feedback_id, t.tag from feedback as f, unnest(f.tags) as t (tag);
+  select f.workspace_id, f.id as feedback_id, t.tag from feedback as f, unnest(f.tags) as t (tag) where not f.is_hidden;
 
 -- Planner statistics would keep texts of people until the next analyze.
 alter table feedback_category alter title set statistics 0;
