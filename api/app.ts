@@ -8,7 +8,7 @@ import { createDocs } from './openapi/docs.ts'
 import { openApiPage } from './openapi/openapi.ts'
 import { identifyAccount } from './operations/accounts.ts'
 import { identifyContact, purgeContact } from './operations/contacts.ts'
-import { correctFeedback } from './operations/corrections.ts'
+import { correctFeedback, deleteFeedback } from './operations/corrections.ts'
 import { submitConversation } from './operations/conversations.ts'
 import { createFeedback } from './operations/feedbacks.ts'
 import { answerMcp, type McpDependencies } from './mcp/mcp.ts'
@@ -139,6 +139,7 @@ const createRoutes = (dependencies: AppDependencies) => {
   return addReads(createEmptyApp(), dependencies, timed)
     .post(`${BASE_PATH}/feedbacks`, handlerOf(createFeedback), UNPARSED)
     .patch(`${BASE_PATH}/feedbacks/:id`, handlerOf(correctFeedback), UNPARSED)
+    .delete(`${BASE_PATH}/feedbacks/:id`, handlerOf(deleteFeedback), UNPARSED)
     .post(`${BASE_PATH}/contacts/identify`, handlerOf(identifyContact), UNPARSED)
     .post(`${BASE_PATH}/contacts/purge`, handlerOf(purgeContact), UNPARSED)
     .post(`${BASE_PATH}/accounts/identify`, handlerOf(identifyAccount), UNPARSED)

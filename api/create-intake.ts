@@ -19,6 +19,7 @@ import type { Wake } from '../queue/jobs/job-queues.ts'
 import { createAuthenticate } from './authenticate.ts'
 import { createTokenUse } from './token-use.ts'
 import type { ApiConfig } from './config.ts'
+import { createResolveFeedbackId } from './resolve-feedback-id.ts'
 import { createResolveReferences } from './resolve-references.ts'
 import { canStillAnswer } from './serve.ts'
 import { createAwaitFinished } from './submit/await-finished.ts'
@@ -63,6 +64,8 @@ type SharedParts = Pick<IntakeDependencies, 'bodies' | 'onFault' | 'count'> & {
 export const createIntake = (resources: Resources, shared: SharedParts): IntakeDependencies => {
   const { config, sql, hashKey } = resources
   const { wake, stop, pressure, ...handed } = shared
+  const floor = createNumberFloor(sql, steadily)
+  onNewConnection(resources.admitting, floor.forget)
   const use = createTokenUse((hashes) => noteTokensUsed(sql, hashes), Date.now)
   const findTokens = async (hashes: readonly string[]) => {
     const holders = await withinTime(findTokenHolders(sql, hashes), TOKEN_TIMEOUT_MS)
@@ -80,8 +83,14 @@ export const createIntake = (resources: Resources, shared: SharedParts): IntakeD
     hashKey,
     canStillAnswer,
     authenticate: createAuthenticate(findTokens, { now: Date.now, steadily }),
-    admit: createAdmitTo(resources, wake),
+    admit: createAdmitTo(resources, floor, wake),
     resolveReferences: createResolveReferences({ sql, timeoutMs: LOOK_UP_TIMEOUT_MS, awaitProgress }),
+    resolveFeedbackId: createResolveFeedbackId({
+      sql,
+      timeoutMs: LOOK_UP_TIMEOUT_MS,
+      awaitProgress,
+      hadPurges: floor.hadPurges,
+    }),
     canPurgeMatch: (workspaceId, wanted) =>
       withinTime(canPurgeMatch(sql, { hashKey, workspaceId }, wanted), LOOK_UP_TIMEOUT_MS),
     hasFeedback: (workspaceId, id) => withinTime(hasFeedback(sql, workspaceId, id), LOOK_UP_TIMEOUT_MS),
@@ -94,10 +103,10 @@ export const createIntake = (resources: Resources, shared: SharedParts): IntakeD
   }
 }
 
-const createAdmitTo = ({ config, sql, admitting }: Resources, wake: Pick<Wake, 'wake'>): Admit => {
-  const floor = createNumberFloor(sql, steadily)
-  onNewConnection(admitting, floor.forget)
-  return createAdmit({
+type Floor = ReturnType<typeof createNumberFloor>
+
+const createAdmitTo = ({ config, sql, admitting }: Resources, floor: Floor, wake: Pick<Wake, 'wake'>): Admit =>
+  createAdmit({
     redis: admitting,
     replicas: config.REDIS_REPLICAS_ACK,
     prefix: config.REDIS_PREFIX,
@@ -105,7 +114,6 @@ const createAdmitTo = ({ config, sql, admitting }: Resources, wake: Pick<Wake, '
     floorOf: floor.get,
     findStoredKey: createFindStoredKey(sql),
   })
-}
 
 /** Finds idempotency keys that have left Redis. Simultaneous requests share a query. */
 const createFindStoredKey = (sql: Sql): AdmitDependencies['findStoredKey'] => {

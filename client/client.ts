@@ -73,6 +73,9 @@ export const createClient = (connection: Connection) => {
     /** Sets what a person knows better than the source. Requires a token of scope `edit` or `admin`. */
     correctFeedback: (id: string, correction: Correction, options?: CallOptions) =>
       submit(`/feedbacks/${encodeURIComponent(id)}`, 'PATCH')(correction, options) as Promise<Accepted<Success>>,
+    /** Deletes a feedback for good. Requires an admin token. 404: there is no such feedback. */
+    deleteFeedback: (id: string, options?: CallOptions) =>
+      submit(`/feedbacks/${encodeURIComponent(id)}`, 'DELETE')(undefined, options) as Promise<Accepted<Success>>,
     /** Requires an admin token. 404: no contact matches. */
     purgeContact: submit('/contacts/purge') as Submit<PurgeRequest>,
     /**

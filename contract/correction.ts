@@ -31,6 +31,12 @@ const RULES = {
 /** Body of a correction in a request. The path has the id. */
 export const correctionRequest = object(CORRECTABLE, RULES)
 
+const ownId = v.pipe(text, v.uuid())
+
 /** Body of a correction. `id`: the own id of the feedback. */
-export const correction = object({ id: v.pipe(text, v.uuid()), ...CORRECTABLE }, RULES)
+export const correction = object({ id: ownId, ...CORRECTABLE }, RULES)
 export type Correction = v.InferOutput<typeof correction>
+
+/** The body of a deletion. `id`: the own id of the feedback. */
+export const deletion = object({ id: ownId })
+export type Deletion = v.InferOutput<typeof deletion>

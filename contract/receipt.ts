@@ -9,6 +9,7 @@ const REQUESTS: Readonly<Record<Operation, string>> = {
   submit_conversation: 'POST /conversations',
   purge_contact: 'POST /contacts/purge',
   correct_feedback: 'PATCH /feedbacks/{id}',
+  delete_feedback: 'DELETE /feedbacks/{id}',
 }
 
 const STATES = {

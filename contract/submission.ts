@@ -1,6 +1,6 @@
 import type { AccountRecord, ContactRecord } from './contact-record.ts'
 import type { ConversationRecord } from './conversation-record.ts'
-import type { Correction } from './correction.ts'
+import type { Correction, Deletion } from './correction.ts'
 import type { FeedbackRecord } from './feedback-record.ts'
 import type { PurgeRequest } from './purge-request.ts'
 
@@ -12,6 +12,7 @@ export const OPERATIONS = [
   'submit_conversation',
   'purge_contact',
   'correct_feedback',
+  'delete_feedback',
 ] as const
 export type Operation = (typeof OPERATIONS)[number]
 
@@ -34,6 +35,7 @@ type Bodies = {
   submit_conversation: ConversationRecord
   purge_contact: PurgeRequest
   correct_feedback: Correction
+  delete_feedback: Deletion
 }
 
 type Accepted<O extends Operation> = {
@@ -60,6 +62,12 @@ type Accepted<O extends Operation> = {
 /** A submission with its checked body. */
 export type Submission = { [O in Operation]: Accepted<O> }[Operation]
 export type SubmissionOf<O extends Operation> = Extract<Submission, { operation: O }>
+
+/** A submission that removes records, in steps after its place in the log. */
+export type Removal = SubmissionOf<'purge_contact' | 'delete_feedback'>
+
+export const isRemoval = (submission: Submission): submission is Removal =>
+  submission.operation === 'purge_contact' || submission.operation === 'delete_feedback'
 
 /** The number that the submission got at its acceptance. A replay is applied under a later one. */
 export const numberAtAcceptance = ({ number, originalNumber }: Pick<Submission, 'number' | 'originalNumber'>): number =>

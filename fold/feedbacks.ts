@@ -1,15 +1,15 @@
 import { accountIdKey, contactIdKey, type Realm } from '../contract/identity/keys.ts'
-import { feedbackId, feedbackSource, feedbackSourceData, givenTags } from '../contract/feedback-record.ts'
+import { feedbackKey, feedbackSource, feedbackSourceData, givenTags } from '../contract/feedback-record.ts'
 import { givenColumns } from '../contract/records/tables.ts'
 import { numberAtAcceptance, type SubmissionOf } from '../contract/submission.ts'
 import type { Accounts } from './accounts.ts'
 import type { Changes } from './changes.ts'
 import type { Contacts } from './contacts.ts'
 import { Corrections } from './corrections.ts'
-import type { Profile } from './profile.ts'
+import { Missing, type Profile } from './profile.ts'
 import type { Projects } from './projects.ts'
 import { type Link, linkTo, type Unresolved } from './profiles.ts'
-import type { StoredRowOf } from './stored.ts'
+import type { StoredRowOf, WantedKeys } from './stored.ts'
 
 type FeedbackSubmission = SubmissionOf<'create_feedback'>
 type FoldedFeedback = {
@@ -42,6 +42,8 @@ export class Feedbacks {
   readonly #feedbacks = new Map<string, FoldedFeedback>()
   /** The newest number of each stored feedback, by id, for replays. */
   readonly #storedNewest = new Map<string, number>()
+  /** The ids whose stored feedback was loaded, if it exists. */
+  readonly #asked = new Set<string>()
   readonly #corrections = new Corrections()
   /** The ratings of the stride, by source. */
   readonly #ratings = new Map<string, number[]>()
@@ -49,6 +51,10 @@ export class Feedbacks {
   constructor(realm: Realm, registers: Registers) {
     this.realm = realm
     this.registers = registers
+  }
+
+  learnAsked(wanted: WantedKeys['feedback']): void {
+    for (const id of wanted.keys()) this.#asked.add(id)
   }
 
   learn({ key, number, corrected = {} }: StoredRowOf<'feedback'>): void {
@@ -64,12 +70,12 @@ export class Feedbacks {
   }
 
   /**
-   * Replaces the whole record, and returns the link to its contact. A replay does not replace the
-   * record of a submission that was accepted after the original.
+   * Replaces the whole record, and returns its id. A replay does not replace the record of a
+   * submission that was accepted after the original.
    */
-  create(submission: FeedbackSubmission): Link | 'superseded' {
+  create(submission: FeedbackSubmission): string {
     const { body, number, originalNumber } = submission
-    const id = feedbackId({ ...this.realm, submissionId: submission.submissionId }, body)
+    const id = this.#idOf(submission)
     const former = this.#feedbacks.get(id)
     const newest = former === undefined ? (this.#storedNewest.get(id) ?? 0) : numberAtAcceptance(former.submission)
     if (originalNumber !== undefined && newest > originalNumber) return 'superseded'
@@ -85,7 +91,16 @@ export class Feedbacks {
       firstNumber: former?.firstNumber ?? number,
       formerTags,
     })
-    return contact
+    return id
+  }
+
+  /** After a deletion, the id has another epoch, and the stored rows of this id were not loaded. */
+  #idOf({ submissionId, body }: FeedbackSubmission): string {
+    const key = feedbackKey(this.realm, body)
+    if (key === undefined) return submissionId
+    const id = this.registers.contacts.epochs.idOf(key)
+    if (id !== key && !this.#asked.has(id)) throw new Missing({ kind: 'feedback', id })
+    return id
   }
 
   #countRating({ body }: FeedbackSubmission): void {

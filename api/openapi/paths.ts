@@ -12,7 +12,7 @@ type PostText = {
   operationId: string
   summary: string
   description: string
-  body: keyof typeof REQUEST_EXAMPLES
+  body?: keyof typeof REQUEST_EXAMPLES
   answer: AnswerText & { status: 200 | 201 }
   parameters: Parameters<typeof parametersOf>[0]
   refusals: readonly RefusalAnswerName[]
@@ -28,14 +28,19 @@ const postPath = (text: PostText): JsonObject => ({ post: operationOf(text) })
 const operationOf = ({ body, answer, parameters, refusals, ...about }: PostText): JsonObject => ({
   tags: ['Submissions'],
   ...about,
-  parameters: parametersOf([...parameters, 'Prefer', 'ContentEncoding', 'RequestId']),
-  requestBody: {
-    required: true,
-    content: {
-      'application/json': { schema: { $ref: `#/components/schemas/${body}` }, examples: REQUEST_EXAMPLES[body] },
-    },
+  parameters: parametersOf([...parameters, 'Prefer', ...(body ? (['ContentEncoding'] as const) : []), 'RequestId']),
+  ...(body && { requestBody: requestBodyOf(body) }),
+  responses: {
+    [answer.status]: successAnswer(answer),
+    ...refusalsOf([...(body ? EVERY_BODY : []), ...EVERY_SUBMISSION, ...refusals]),
   },
-  responses: { [answer.status]: successAnswer(answer), ...refusalsOf([...EVERY_POST, ...refusals]) },
+})
+
+const requestBodyOf = (body: keyof typeof REQUEST_EXAMPLES): JsonObject => ({
+  required: true,
+  content: {
+    'application/json': { schema: { $ref: `#/components/schemas/${body}` }, examples: REQUEST_EXAMPLES[body] },
+  },
 })
 
 const successAnswer = ({ schema, description, headers = [] }: AnswerText): JsonObject => ({
@@ -46,15 +51,14 @@ const successAnswer = ({ schema, description, headers = [] }: AnswerText): JsonO
   },
 })
 
-const EVERY_POST: readonly RefusalAnswerName[] = [
+const EVERY_SUBMISSION: readonly RefusalAnswerName[] = [
   'Invalid',
   'Unauthenticated',
   'WrongMethod',
-  'TooSlow',
-  'NotJson',
   'Unforeseen',
   'Unavailable',
 ]
+const EVERY_BODY: readonly RefusalAnswerName[] = ['TooSlow', 'NotJson']
 const HEADERS_OF_ACCEPTED: readonly ResponseHeader[] = [
   'Submission-Id',
   'Submission-State',
@@ -104,6 +108,20 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
         parameters: ['RecordId'],
         answer: { status: 200, schema: 'Success', description: 'Accepted.' },
         refusals: ['MayNotEdit', 'NoRecordToChange', 'TooLarge'],
+      }),
+    ),
+    delete: operationOf(
+      submissionOf({
+        operationId: 'deleteFeedback',
+        summary: 'Delete a feedback record for good',
+        description:
+          'Removes the record and all data derived from it, as a purge does. Its contact, account and project stay, but a contact that ' +
+          'was known by its name alone and belongs to this record goes as well. The id is never given again: the same `source` and ' +
+          '`sourceId` later create a record with another id. Takes effect in the order of acceptance, cannot be undone, and requires an ' +
+          'admin token. The receipt is `applied` when everything is removed.',
+        parameters: ['RecordId'],
+        answer: { status: 200, schema: 'Success', description: 'Accepted: the deletion will finish.' },
+        refusals: ['NoAdmin', 'NoRecordToChange'],
       }),
     ),
   },

@@ -97,7 +97,7 @@ const REFUSAL_ANSWERS = {
     examples: {
       'POST only': { refused: 'wrong-method', allow: 'POST' },
       'GET and POST': { refused: 'wrong-method', allow: 'GET, POST' },
-      'GET and PATCH': { refused: 'wrong-method', allow: 'GET, PATCH' },
+      'GET, PATCH and DELETE': { refused: 'wrong-method', allow: 'GET, PATCH, DELETE' },
     },
   },
   OnlyGet: {

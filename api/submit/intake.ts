@@ -6,6 +6,7 @@ import type { Authenticate, Needs } from '../authenticate.ts'
 import type { Arrival } from '../http/arrival.ts'
 import type { OnFault } from '../http/request-id.ts'
 import type { Refusal, Unavailable } from '../http/refusal.ts'
+import type { ResolveFeedbackId } from '../resolve-feedback-id.ts'
 import type { ResolveReferences } from '../resolve-references.ts'
 import type { AwaitFinished } from './await-finished.ts'
 import type { AwaitProgress } from './await-progress.ts'
@@ -58,6 +59,8 @@ export type SubmissionKind<O extends Operation> = {
   operation: O
   needs: Needs
   schema: GenericSchema<unknown, SubmissionOf<O>['body']>
+  /** The request has no body: the id in the path is enough. */
+  hasNoBody?: true
   /** Refuses a valid body for a reason that a schema cannot express. */
   refuseBody?(body: SubmissionOf<O>['body']): Refusal | undefined
   /**
@@ -94,6 +97,7 @@ export type IntakeDependencies = {
   canPurgeMatch: (workspaceId: string, wanted: PurgeRequest) => Promise<boolean>
   /** Whether the feedback is stored. Rejects when Postgres does not answer in time. */
   hasFeedback: (workspaceId: string, id: string) => Promise<boolean>
+  resolveFeedbackId: ResolveFeedbackId
   awaitProgress: AwaitProgress
   awaitFinished: AwaitFinished
   bodies: BodiesInHand

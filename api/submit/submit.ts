@@ -68,6 +68,12 @@ const accept = async (
   intake: Intake<'workspaceId'>,
 ): Promise<AcceptedIntake | RefusedIntake> =>
   refuseByEmptyBucket(dependencies, intake) ??
+  (intake.kind.hasNoBody ? acceptValue(dependencies, { ...intake, value: {} }) : acceptWithBody(dependencies, intake))
+
+const acceptWithBody = (
+  dependencies: IntakeDependencies,
+  intake: Intake<'workspaceId'>,
+): Promise<AcceptedIntake | RefusedIntake> =>
   withBody(dependencies, { ...intake, maxBytes: maxBytesOf(dependencies, intake) }, (bytes) =>
     acceptBody(dependencies, intake, bytes),
   )
@@ -99,8 +105,14 @@ const acceptBody = async (
 ): Promise<AcceptedIntake | RefusedIntake> => {
   const parsed = parseBody(bytes)
   if (isRefusal(parsed)) return { refusal: parsed }
-  const { value } = parsed
-  const { target } = intake
+  return acceptValue(dependencies, { ...intake, ...parsed })
+}
+
+const acceptValue = async (
+  dependencies: IntakeDependencies,
+  intake: Intake<'workspaceId' | 'value'>,
+): Promise<AcceptedIntake | RefusedIntake> => {
+  const { target, value } = intake
   const named = target != null && isJsonObject(value) ? { ...value, id: target } : value
   const valid = validate(dependencies, { ...intake, value: named })
   if (isRefusedIntake(valid)) return valid

@@ -67,6 +67,7 @@ export const keysOf = ({ operation, body }: Naming): NamedKey[] => {
     case 'purge_contact':
       return keysOfPurge(body)
     case 'correct_feedback':
+    case 'delete_feedback':
       return []
   }
 }

@@ -60,6 +60,8 @@ begin
     ) as f
     union all
     select u.record_id from unresolved as u where u.workspace_id = ws and u.key_id = p.unresolved_key and u.slot = 'c'
+    union all
+    select f.id from feedback as f where f.workspace_id = ws and f.id = any (p.feedback_ids) and f.number < p.number
     limit most
   );
 end $$;
@@ -110,8 +112,10 @@ begin
   -- As for a conversation: the idempotency keys become free.
   update submission set subject_id = p.id
   where workspace_id = ws and subject_id = any (older) and acceptance_number < p.number;
-  perform take_back_replays(ws, older);
-  for dead in select d.id from dead_submission as d where d.workspace_id = ws and d.keys && older loop
+  for dead in
+    select d.id from dead_submission as d join submission as s on s.workspace_id = d.workspace_id and s.id = d.id
+    where d.workspace_id = ws and d.keys && older and s.workspace_id = ws and s.operation = 'correct_feedback'
+  loop
     perform purge_dead(ws, p.id, dead.id, null);
   end loop;
   if cardinality(older) < cardinality(doomed) then

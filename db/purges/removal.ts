@@ -118,6 +118,7 @@ export const withoutContacts = (
       return conversationWithout(realm, submission, gone)
     case 'create_feedback':
     case 'correct_feedback':
+    case 'delete_feedback':
     case 'identify_contact':
     case 'purge_contact':
       return undefined

@@ -22,6 +22,7 @@ const LETTERS: Readonly<Record<Operation, string>> = {
   submit_conversation: 'c',
   purge_contact: 'p',
   correct_feedback: 'e',
+  delete_feedback: 'd',
 }
 const OPERATION_OF = new Map(OPERATIONS.map((operation) => [LETTERS[operation], operation]))
 

@@ -16,7 +16,7 @@ import type { Scope } from '../../db/tokens.ts'
 
 const WORKSPACE = '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a09'
 export const SUBMISSION = '0190c2d4-8f0e-7c3a-9b1d-3a5e8f2b7c60'
-export const EMPTY_LOG = { isLogEmpty: true, isIdentifyWaiting: false, isPurgeWaiting: false }
+export const EMPTY_LOG = { isLogEmpty: true, isIdentifyWaiting: false, isPurgeWaiting: false, hadPurges: false }
 
 const SCOPES: readonly Scope[] = ['submit', 'read', 'read:personal', 'edit', 'admin', 'operator']
 

@@ -3,7 +3,7 @@ import type { HashKey } from '../../contract/identity/keys.ts'
 import type { RemovalJob, TaggingJob } from '../../contract/jobs.ts'
 import type { SubmissionState } from '../../contract/receipt.ts'
 import { feedbackId } from '../../contract/feedback-record.ts'
-import type { Submission } from '../../contract/submission.ts'
+import { isRemoval, type Submission } from '../../contract/submission.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { findPurgesUnderWay } from '../../db/purges/removal.ts'
 import { findMissingReceipts } from '../../db/submissions/receipts.ts'
@@ -88,13 +88,13 @@ const withReceipts = async (
   return found.filter(({ submissionId }) => !missing.has(submissionId))
 }
 
-/** The found purges whose records are being removed. */
+/** The found removals whose records are being removed. */
 const findUnfinished = async (
   { sql }: FollowUpDependencies,
   workspaceId: string,
   found: readonly Submission[],
 ): Promise<string[]> => {
-  const ids = found.flatMap(({ operation, submissionId }) => (operation === 'purge_contact' ? submissionId : []))
+  const ids = found.filter(isRemoval).map(({ submissionId }) => submissionId)
   return ids.length === 0 ? [] : findPurgesUnderWay(sql, workspaceId, ids)
 }
 
