@@ -43,6 +43,7 @@ const TABLE: Readonly<Record<string, readonly number[]>> = {
   'POST /api/v1/conversations': known(200, 200, 200, 403, 403),
   'POST /api/v1/batch': known(200, 200, 200, 403, 403),
   [`PATCH /api/v1/feedbacks/${SUBMISSION}`]: known(404, 403, 200, 403, 403, 200),
+  [`DELETE /api/v1/feedbacks/${SUBMISSION}`]: known(404, 403, 200, 403, 403, 403),
   'POST /api/v1/contacts/purge': known(404, 403, 200, 403, 403),
   [RECEIPT]: known(404, 200, 200, 403, 403),
   'GET /metrics': FOR_OPERATORS,
@@ -126,7 +127,7 @@ describe('the permissions of tokens', () => {
       // In UTF-8, as a client sends it.
       ...(token !== null && { Authorization: `Bearer ${Buffer.from(token).toString('latin1')}` }),
     }
-    const body = method === 'GET' ? undefined : JSON.stringify(given)
+    const body = method === 'GET' || method === 'DELETE' ? undefined : JSON.stringify(given)
     const response = await handle(new Request(`http://x${path}`, { method, headers, ...(body && { body }) }))
     return { status: response.status, headers: response.headers, text: await response.text() }
   }

@@ -123,6 +123,10 @@ export const correctionIn = (realm: Realm, submissionIds: readonly string[]): fc
     ['id'],
   )
 
+/** Deletions of some of the feedback above, and of no feedback. */
+export const deletionIn = (realm: Realm, submissionIds: readonly string[]): fc.Arbitrary<object> =>
+  body({ id: oneOf([...recordIds(realm, submissionIds), UNKNOWN_ID]) }, ['id'])
+
 type Naming = `${'contact' | 'account' | 'project'}${'' | 'Id'}` | `isExternal${string}`
 
 const tags = fc.array(oneOf(['ui', ' ui', 'speed', 'UI']), { maxLength: 3 })
@@ -167,10 +171,11 @@ const referenceTo = (
 
 const UNKNOWN_ID = '4f6b0f0e-8f0a-4b61-9d0b-3f3c1f2f9b77'
 
-const recordIds = (realm: Realm, submissionIds: readonly string[]): string[] => [
-  ...submissionIds,
-  ...['API', 'crm'].flatMap((from) => SOURCE_IDS.map((id) => ownId(realm, 'feedback', from, id))),
-]
+/** Also ids that follow a deletion. */
+const recordIds = (realm: Realm, submissionIds: readonly string[]): string[] => {
+  const keys = ['API', 'crm'].flatMap((from) => SOURCE_IDS.map((id) => ownId(realm, 'feedback', from, id)))
+  return [...submissionIds, ...keys, ...keys.map((key) => idOfEpoch(key, 1))]
+}
 
 /** Own ids of drawn records, also after a purge, ids of no record, and a malformed id. */
 const ownIds = (realm: Realm, submissionIds: readonly string[]) => {

@@ -1,6 +1,6 @@
-import { feedbackId, type FeedbackRecord, feedbackSource } from '../../contract/feedback-record.ts'
+import { type FeedbackRecord, feedbackSource } from '../../contract/feedback-record.ts'
 import type { SubmissionOf } from '../../contract/submission.ts'
-import { ownId } from '../../contract/identity/keys.ts'
+import { idOfEpoch, ownId, type Realm } from '../../contract/identity/keys.ts'
 import { findOrCreateAccount, type Accounts } from './accounts.ts'
 import { findContact, findOrCreateContact, type Contacts } from './contacts.ts'
 import { nameKey } from './plain-keys.ts'
@@ -27,6 +27,8 @@ type State = {
   accounts: Accounts
   projects: Register
   feedbacks: Map<string, Feedback>
+  /** How often the feedback of a key was deleted. */
+  feedbackEpochs: Map<string, number>
   /** All ratings that each source has sent. */
   ratings: Map<string, number[]>
 }
@@ -34,7 +36,8 @@ type State = {
 /** Replaces a stored feedback as a whole. Its former contact and account stay. */
 export const createFeedback = (state: State, submission: SubmissionOf<'create_feedback'>): 'applied' | 'superseded' => {
   const { submissionId, body, number, originalNumber } = submission
-  const id = feedbackId({ ...state.contacts.realm, submissionId }, body)
+  const key = feedbackKeyOf(state.contacts.realm, submissionId, body)
+  const id = idOfEpoch(key, state.feedbackEpochs.get(key) ?? 0)
   const former = state.feedbacks.get(id)
   if (former && originalNumber !== undefined && former.newestNumber > originalNumber) return 'superseded'
   if (body.rating != null) {
@@ -54,6 +57,10 @@ export const createFeedback = (state: State, submission: SubmissionOf<'create_fe
   })
   return 'applied'
 }
+
+/** `ownKey`: the key of a feedback without an id in its source. */
+export const feedbackKeyOf = (realm: Realm, ownKey: string, record: FeedbackRecord): string =>
+  record.sourceId == null ? ownKey : ownId(realm, 'feedback', feedbackSource(record), record.sourceId)
 
 /** Lays the members over those of the source. Null, and a feedback that is not hidden, leave nothing. */
 export const correctFeedback = (

@@ -2,12 +2,12 @@ import * as fc from 'fast-check'
 import * as v from 'valibot'
 import { accountRecord, contactRecord } from '../../contract/contact-record.ts'
 import { conversationRecord } from '../../contract/conversation-record.ts'
-import { correction } from '../../contract/correction.ts'
+import { correction, deletion } from '../../contract/correction.ts'
 import { feedbackRecord } from '../../contract/feedback-record.ts'
 import { purgeRequest } from '../../contract/purge-request.ts'
 import type { Submission } from '../../contract/submission.ts'
 import type { HashKey, Realm } from '../../contract/identity/keys.ts'
-import { account, contact, conversation, correctionIn, feedbackIn, purge } from './drawn-bodies.ts'
+import { account, contact, conversation, correctionIn, deletionIn, feedbackIn, purge } from './drawn-bodies.ts'
 
 /** The workspaces and the most submissions of a history, unless a test gives others. */
 export const WORKSPACES = ['6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a01', '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a02']
@@ -31,7 +31,7 @@ type HistoryOptions = {
   maxLength?: number
   /** Whether some submissions are purges. */
   purges?: boolean
-  /** Whether some submissions are corrections. */
+  /** Whether some submissions are corrections, and some deletions of feedback. */
   corrections?: boolean
   /** Whether some submissions died, and return later with a new number. */
   replays?: boolean
@@ -126,6 +126,7 @@ const SCHEMAS = {
   submit_conversation: conversationRecord,
   purge_contact: purgeRequest,
   correct_feedback: correction,
+  delete_feedback: deletion,
 } as const
 
 /** Parses the body of a submission by its schema. */
@@ -148,6 +149,11 @@ const submissionsOf = (
     { weight: 2, arbitrary: account.map(as('identify_account')) },
     { weight: 2, arbitrary: conversation.map(as('submit_conversation')) },
     ...(purges ? [{ weight: 1, arbitrary: purge.map(as('purge_contact')) }] : []),
-    ...(corrections ? [{ weight: 4, arbitrary: correctionIn(realm, named).map(as('correct_feedback')) }] : []),
+    ...(corrections
+      ? [
+          { weight: 4, arbitrary: correctionIn(realm, named).map(as('correct_feedback')) },
+          { weight: 1, arbitrary: deletionIn(realm, named).map(as('delete_feedback')) },
+        ]
+      : []),
   )
 }

@@ -2,13 +2,14 @@ import { type AppDependencies, createApp } from '../../api/app.ts'
 import { identifyAccount } from '../../api/operations/accounts.ts'
 import { identifyContact, purgeContact } from '../../api/operations/contacts.ts'
 import type { McpDependencies } from '../../api/mcp/mcp.ts'
-import { correctFeedback } from '../../api/operations/corrections.ts'
+import { correctFeedback, deleteFeedback } from '../../api/operations/corrections.ts'
 import { submitConversation } from '../../api/operations/conversations.ts'
 import { createFeedback } from '../../api/operations/feedbacks.ts'
 import { FairSemaphore } from '../../runtime/fair-semaphore.ts'
 import type { ReadDependencies } from '../../api/reads/reads.ts'
 import type { AnySubmissionKind, IntakeDependencies } from '../../api/submit/intake.ts'
 import { submit } from '../../api/submit/submit.ts'
+import { feedbackId } from '../../contract/feedback-record.ts'
 import { hashKeyFrom } from '../../contract/identity/keys.ts'
 import { MAX_BODY_BYTES, MAX_CONVERSATION_BODY_BYTES } from '../../contract/limits.ts'
 import type { Operation } from '../../contract/submission.ts'
@@ -45,6 +46,7 @@ const INTAKE: IntakeDependencies = {
   resolveReferences: async () => ({ contactId: null, projectId: null }),
   canPurgeMatch: async () => true,
   hasFeedback: async () => true,
+  resolveFeedbackId: async ({ realm, submissionId, record }) => feedbackId({ ...realm, submissionId }, record),
   awaitProgress: async () => undefined,
   awaitFinished: async ({ submissionIds }) => submissionIds.map(() => undefined),
   pressure: { current: () => undefined, bytesLeft: () => Number.MAX_SAFE_INTEGER, added: () => {} },
@@ -135,6 +137,7 @@ const KINDS: Readonly<Record<Operation, AnySubmissionKind>> = {
   purge_contact: purgeContact,
   submit_conversation: submitConversation,
   correct_feedback: correctFeedback,
+  delete_feedback: deleteFeedback,
 }
 
 /**
