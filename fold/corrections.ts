@@ -20,10 +20,11 @@ export class Corrections {
   }
 
   /** A replay sets no member that a correction has set that was accepted after the original. */
-  correct({ body, number, originalNumber }: SubmissionOf<'correct_feedback'>): 'applied' | 'superseded' {
+  correct(submission: SubmissionOf<'correct_feedback'>): 'applied' | 'superseded' {
+    const { body, originalNumber } = submission
     const { id, ...given } = body
     const former = this.#corrected.get(id) ?? { values: {}, numbers: { ...this.#stored.get(id) }, formerTags: new Set() }
-    const acceptedAt = numberAtAcceptance({ number, originalNumber })
+    const acceptedAt = numberAtAcceptance(submission)
     const { values, numbers, formerTags } = former
     const replaced = (values['tags'] ?? []) as string[]
     let state: 'applied' | 'superseded' = 'superseded'

@@ -177,7 +177,7 @@ create view feedback_tag as
 alter table feedback_category alter title set statistics 0;
 alter table feedback alter description set statistics 0, alter title set statistics 0, alter tags set statistics 0,
   alter source_id set statistics 0, alter source_data set statistics 0, alter corrections set statistics 0,
-  alter uncorrected set statistics 0;
+  alter uncorrected set statistics 0, alter correction_numbers set statistics 0;
 alter table conversation alter external_id set statistics 0, alter title set statistics 0, alter tags set statistics 0,
   alter properties set statistics 0;
 alter table message alter external_id set statistics 0, alter content set statistics 0, alter source_url set statistics 0,

@@ -121,7 +121,7 @@ export const correctionIn = (realm: Realm, submissionIds: readonly string[]): fc
       isHidden: fc.option(fc.boolean(), { freq: 2 }),
     },
     ['id'],
-  )
+  ).map((drawn) => (Object.keys(drawn).length > 1 ? drawn : { ...drawn, isHidden: null }))
 
 /** Deletions of some of the feedback above, and of no feedback. */
 export const deletionIn = (realm: Realm, submissionIds: readonly string[]): fc.Arbitrary<object> =>
