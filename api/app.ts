@@ -128,7 +128,9 @@ const BATCH_KINDS = {
 const createRoutes = (dependencies: AppDependencies) => {
   const { intake, receipts, isReady, board, overview, metrics, tracing } = dependencies
   const timed = createTimed(dependencies.answered, tracing)
-  const handlerOf = (kind: AnySubmissionKind) => timed((arrival, { id }) => submit(intake, kind, arrival, id))
+  const handlerOf = (kind: AnySubmissionKind) => timed((arrival) => submit(intake, kind, arrival))
+  const handlerOfRecord = (kind: AnySubmissionKind) =>
+    timed((arrival, params) => submit(intake, kind, arrival, params['id']))
   const forOperators =
     (page: Handler) =>
     ({ request }: { request: Request }): Promise<Response> =>
@@ -138,8 +140,8 @@ const createRoutes = (dependencies: AppDependencies) => {
 
   return addReads(createEmptyApp(), dependencies, timed)
     .post(`${BASE_PATH}/feedbacks`, handlerOf(createFeedback), UNPARSED)
-    .patch(`${BASE_PATH}/feedbacks/:id`, handlerOf(correctFeedback), UNPARSED)
-    .delete(`${BASE_PATH}/feedbacks/:id`, handlerOf(deleteFeedback), UNPARSED)
+    .patch(`${BASE_PATH}/feedbacks/:id`, handlerOfRecord(correctFeedback), UNPARSED)
+    .delete(`${BASE_PATH}/feedbacks/:id`, handlerOfRecord(deleteFeedback), UNPARSED)
     .post(`${BASE_PATH}/contacts/identify`, handlerOf(identifyContact), UNPARSED)
     .post(`${BASE_PATH}/contacts/purge`, handlerOf(purgeContact), UNPARSED)
     .post(`${BASE_PATH}/accounts/identify`, handlerOf(identifyAccount), UNPARSED)
