@@ -7,6 +7,7 @@ import { forOrigins } from './http/cors.ts'
 import { createDocs } from './openapi/docs.ts'
 import { openApiPage } from './openapi/openapi.ts'
 import { identifyAccount } from './operations/accounts.ts'
+import { BATCH_KINDS } from './operations/batch-kinds.ts'
 import { identifyContact, purgeContact } from './operations/contacts.ts'
 import { correctFeedback, deleteFeedback } from './operations/corrections.ts'
 import { submitConversation } from './operations/conversations.ts'
@@ -118,19 +119,10 @@ const NO_TRAILER: Refusal = {
 // words of the interface.
 const UNPARSED = { parse: 'none' } as const
 
-const BATCH_KINDS = {
-  create_feedback: createFeedback,
-  identify_contact: identifyContact,
-  identify_account: identifyAccount,
-  submit_conversation: submitConversation,
-}
-
 const createRoutes = (dependencies: AppDependencies) => {
   const { intake, receipts, isReady, board, overview, metrics, tracing } = dependencies
   const timed = createTimed(dependencies.answered, tracing)
   const handlerOf = (kind: AnySubmissionKind) => timed((arrival) => submit(intake, kind, arrival))
-  const handlerOfRecord = (kind: AnySubmissionKind) =>
-    timed((arrival, params) => submit(intake, kind, arrival, params['id']))
   const forOperators =
     (page: Handler) =>
     ({ request }: { request: Request }): Promise<Response> =>
@@ -140,8 +132,6 @@ const createRoutes = (dependencies: AppDependencies) => {
 
   return addReads(createEmptyApp(), dependencies, timed)
     .post(`${BASE_PATH}/feedbacks`, handlerOf(createFeedback), UNPARSED)
-    .patch(`${BASE_PATH}/feedbacks/:id`, handlerOfRecord(correctFeedback), UNPARSED)
-    .delete(`${BASE_PATH}/feedbacks/:id`, handlerOfRecord(deleteFeedback), UNPARSED)
     .post(`${BASE_PATH}/contacts/identify`, handlerOf(identifyContact), UNPARSED)
     .post(`${BASE_PATH}/contacts/purge`, handlerOf(purgeContact), UNPARSED)
     .post(`${BASE_PATH}/accounts/identify`, handlerOf(identifyAccount), UNPARSED)
@@ -168,7 +158,7 @@ const createRoutes = (dependencies: AppDependencies) => {
     .all(`${BOARD_PATH}/*`, forOperators(board), UNPARSED)
 }
 
-/** Adds the routes that read, for programs and for agents, and the settings of sources. */
+/** Adds the routes that read or change what is stored, for programs and for agents. */
 const addReads = (
   app: ReturnType<typeof createEmptyApp>,
   dependencies: AppDependencies,
@@ -185,6 +175,10 @@ const addReads = (
     const handle = timed((arrival, params) => answerRead(dependencies.reads, arrival, handlerFor(params)))
     app.get(`${BASE_PATH}${path}`, handle)
   }
+  const changing = (kind: AnySubmissionKind) =>
+    timed((arrival, params) => submit(dependencies.intake, kind, { ...arrival, target: params['id'] }))
+  app.patch(`${BASE_PATH}/feedbacks/:id`, changing(correctFeedback), UNPARSED)
+  app.delete(`${BASE_PATH}/feedbacks/:id`, changing(deleteFeedback), UNPARSED)
   return app
 }
 

@@ -78,19 +78,15 @@ export const createIntake = (resources: Resources, shared: SharedParts): IntakeD
     stop,
     hurry: (workspaceId) => void wake.wake(workspaceId, { submissions: 0, isDeep: false }),
   })
+  const lookUp = { sql, timeoutMs: LOOK_UP_TIMEOUT_MS, awaitProgress }
   return {
     ...handed,
     hashKey,
     canStillAnswer,
     authenticate: createAuthenticate(findTokens, { now: Date.now, steadily }),
     admit: createAdmitTo(resources, floor, wake),
-    resolveReferences: createResolveReferences({ sql, timeoutMs: LOOK_UP_TIMEOUT_MS, awaitProgress }),
-    resolveFeedbackId: createResolveFeedbackId({
-      sql,
-      timeoutMs: LOOK_UP_TIMEOUT_MS,
-      awaitProgress,
-      hadPurges: floor.hadPurges,
-    }),
+    resolveReferences: createResolveReferences(lookUp),
+    resolveFeedbackId: createResolveFeedbackId({ ...lookUp, hadPurges: floor.hadPurges }),
     canPurgeMatch: (workspaceId, wanted) =>
       withinTime(canPurgeMatch(sql, { hashKey, workspaceId }, wanted), LOOK_UP_TIMEOUT_MS),
     hasFeedback: (workspaceId, id) => withinTime(hasFeedback(sql, workspaceId, id), LOOK_UP_TIMEOUT_MS),

@@ -23,7 +23,11 @@ export class Corrections {
   correct(submission: SubmissionOf<'correct_feedback'>): 'applied' | 'superseded' {
     const { body, originalNumber } = submission
     const { id, ...given } = body
-    const former = this.#corrected.get(id) ?? { values: {}, numbers: { ...this.#stored.get(id) }, formerTags: new Set() }
+    const former = this.#corrected.get(id) ?? {
+      values: {},
+      numbers: { ...this.#stored.get(id) },
+      formerTags: new Set(),
+    }
     const acceptedAt = numberAtAcceptance(submission)
     const { values, numbers, formerTags } = former
     const replaced = (values['tags'] ?? []) as string[]

@@ -48,8 +48,7 @@ export const createWorkerMetrics = ({ now, ...sources }: MetricSources): WorkerM
   }
   return {
     settled: ({ operation, number }, state, how) => countSettled(operation, number, { state, ...how }),
-    purged: ({ operation, number }, attempts) =>
-      countSettled(operation, number, { state: 'applied', attempts, isDeep: true }),
+    purged: (gone, attempts) => countSettled(gone.operation, gone.number, { state: 'applied', attempts, isDeep: true }),
     tagged: (texts) => {
       counters.tagged.inc(texts)
       totals.tagged += texts

@@ -15,7 +15,8 @@ import { PLACEHOLDER_FORMS, PLACEHOLDER_WORDS } from '../../contract/identity/pl
 import type { SendOpenFile } from '../page-files.ts'
 import { schemas } from './schemas.ts'
 import { PARAMETERS, RESPONSE_HEADERS } from './headers.ts'
-import { PATHS_OF_SUBMISSIONS, PATHS_OUTSIDE } from './paths.ts'
+import { PATHS_OUTSIDE } from './operator-paths.ts'
+import { PATHS_OF_SUBMISSIONS } from './paths.ts'
 import { PATHS_OF_READS } from './reading-paths.ts'
 import { refusalComponents } from './refusals.ts'
 

@@ -39,7 +39,7 @@ export type Intake<Known extends keyof Results<Operation> = never, O extends Ope
   /** For an item of a batch: the most problems of the item that the answer reports. */
   readonly mostProblems?: number
   /** The own id in the path, which becomes the `id` of the body; null if it is malformed. */
-  readonly target?: string | null
+  readonly target?: string | null | undefined
 } & Readonly<Pick<Results<O>, Known>>
 
 export type Valid = 'workspaceId' | 'body' | 'idempotency'

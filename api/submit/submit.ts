@@ -30,11 +30,10 @@ type AcceptedIntake = Intake<Valid | 'admitted'>
 export const submit = async (
   dependencies: IntakeDependencies,
   kind: AnySubmissionKind,
-  arrival: Arrival,
-  target?: string,
+  arrival: Arrival & { target?: string | undefined },
 ): Promise<Response> => {
   const { headers } = arrival.request
-  const intake: Intake = { ...arrival, kind, key: headers.get('idempotency-key'), ...targetOf(target) }
+  const intake: Intake = { ...arrival, kind, key: headers.get('idempotency-key'), ...targetOf(arrival) }
   const permitted = await permit(dependencies, intake)
   const outcome = isRefusedIntake(permitted) ? permitted : await accept(dependencies, permitted)
   dependencies.count(outcomeOf(kind.operation, outcome))
@@ -51,7 +50,9 @@ export const submit = async (
   return response
 }
 
-const targetOf = (target: string | undefined) => (target === undefined ? {} : { target: asUuid(target) ?? null })
+const targetOf = ({ target }: { target?: string | undefined }) => ({
+  target: target === undefined ? undefined : (asUuid(target) ?? null),
+})
 
 const permit = async (
   { authenticate }: IntakeDependencies,

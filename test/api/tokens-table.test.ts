@@ -23,7 +23,12 @@ type Kind = (typeof KINDS)[number]
 /** The statuses for all kinds: 401 for invalid tokens. */
 const known = (...[elsewhere, submit, admin, operator, read, edit = read]: Statuses) => [
   ...INVALID.map(() => 401),
-  ...[elsewhere, submit, admin, operator, read, edit],
+  elsewhere,
+  submit,
+  admin,
+  operator,
+  read,
+  edit,
 ]
 /** A token that may correct has the same status as a token that may read, unless it is given. */
 type Statuses = [elsewhere: number, submit: number, admin: number, operator: number, read: number, edit?: number]

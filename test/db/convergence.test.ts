@@ -92,8 +92,7 @@ describe('applying the logs of workspaces', () => {
 /** Undoes all members of each corrected feedback, after the history. */
 const undoAll = (history: readonly Submission[]): Submission[] => {
   const last = new Map<string, number>()
-  for (const { workspaceId, number } of history)
-    last.set(workspaceId, Math.max(number, last.get(workspaceId) ?? 0))
+  for (const { workspaceId, number } of history) last.set(workspaceId, Math.max(number, last.get(workspaceId) ?? 0))
   const corrected = new Map(
     history.flatMap((submission) =>
       submission.operation === 'correct_feedback'

@@ -12,7 +12,14 @@ const service = await sharedService()
 after(() => service.stop())
 
 const WAIT = { Prefer: 'wait=30' }
-type Record = { id: string; tags?: string[]; tagsGenerated: boolean; rating?: number; isHidden: boolean; title?: string }
+type Record = {
+  id: string
+  tags?: string[]
+  tagsGenerated: boolean
+  rating?: number
+  isHidden: boolean
+  title?: string
+}
 
 describe('a correction', () => {
   let own: Awaited<ReturnType<typeof ownWorkspace>>
@@ -25,19 +32,18 @@ describe('a correction', () => {
   })
 
   type How = { token?: string; headers?: object }
-  const change = (method: string, id: string, body: unknown, { token = editToken, headers = {} }: How = {}) =>
-    own.request(`/api/v1/feedbacks/${id}`, body, { method, token, headers: { ...WAIT, ...headers } })
-  const correct = (id: string, body: unknown, how?: How): Promise<Answer> => change('PATCH', id, body, how)
-  const remove = (id: string, how: How = {}): Promise<Answer> =>
-    change('DELETE', id, undefined, { token: own.adminToken, ...how })
+  const correct = (id: string, body: unknown, { token = editToken, headers = {} }: How = {}): Promise<Answer> =>
+    own.request(`/api/v1/feedbacks/${id}`, body, { method: 'PATCH', token, headers: { ...WAIT, ...headers } })
+  const remove = (id: string, { token = own.adminToken, headers = {} }: How = {}): Promise<Answer> =>
+    own.request(`/api/v1/feedbacks/${id}`, undefined, { method: 'DELETE', token, headers: { ...WAIT, ...headers } })
   const send = async (body: object): Promise<Record> => {
     const answer = await own.post('/feedbacks', { description: 'The export is slow', ...body }, { headers: WAIT })
     assert.deepEqual([answer.status, answer.headers.get('submission-state')], [201, 'applied'], answer.text)
-    return answer.body.feedback as unknown as Record
+    return answer.body.feedback
   }
   const read = async (id: string): Promise<Record | undefined> => {
     const { status, body } = await own.get(`/api/v1/feedbacks/${id}`, { token: own.readToken })
-    return status === 404 ? undefined : (body.feedback as unknown as Record)
+    return status === 404 ? undefined : body.feedback
   }
   const assertState = (answer: Answer, status: number, state: string): void =>
     assert.deepEqual([answer.status, answer.headers.get('submission-state')], [status, state], answer.text)
@@ -49,10 +55,10 @@ describe('a correction', () => {
   it('stays when the source sends the record again, until a person undoes it', async () => {
     const sent = { source: 'Desk', sourceId: 'D-1', tags: ['export'], rating: 4 }
     const { id } = await send(sent)
-    const before = await read(id)
+    const first = await read(id)
     const set = { tags: [' row limit', 'row limit', ''], rating: 1 }
     assertState(await correct(id, set), 200, 'applied')
-    assert.deepEqual(await read(id), { ...before, tags: ['row limit'], rating: 1 })
+    assert.deepEqual(await read(id), { ...first, tags: ['row limit'], rating: 1 })
     await send({ ...sent, title: 'New title', tags: ['speed'], rating: 5 })
     const again = await read(id)
     assert.deepEqual([again?.title, again?.tags, again?.rating], ['New title', ['row limit'], 1])
@@ -92,7 +98,9 @@ describe('a correction', () => {
       [0, [], [id]],
     )
     const changes = await own.get('/api/v1/changes?limit=500', { token: own.readToken })
-    const shown = (changes.body['changes'] as unknown as { id: string; record?: Record }[]).find((each) => each.id === id)
+    const shown = (changes.body['changes'] as unknown as { id: string; record?: Record }[]).find(
+      (each) => each.id === id,
+    )
     assert.equal(shown?.record?.isHidden, true)
     assertState(await correct(id, { isHidden: false }), 200, 'applied')
     assert.deepEqual([await counted(), await listed('?source=Hidden&isHidden=true')], [1, []])
@@ -131,7 +139,12 @@ describe('a correction', () => {
 
   it('comes to an end with the record: a deletion takes all that was made from it, and its id never returns', async () => {
     const key = randomUUID()
-    const sent = { source: 'Desk', sourceId: 'D-2', description: 'The dashboard of Zanzibar is slow', contact: { name: 'Ann' } }
+    const sent = {
+      source: 'Desk',
+      sourceId: 'D-2',
+      description: 'The dashboard of Zanzibar is slow',
+      contact: { name: 'Ann' },
+    }
     const post = () => own.post('/feedbacks', sent, { headers: { ...WAIT, 'Idempotency-Key': key } })
     const first = await post()
     const { id, customerId } = first.body.feedback as unknown as Record & { customerId: string }
@@ -152,7 +165,9 @@ describe('a correction', () => {
       select from feedback_category where workspace_id = ${own.workspaceId} and title = 'zanzibar'`
     assert.equal(tags.count, 0)
     const changes = await own.get('/api/v1/changes?limit=500', { token: own.readToken })
-    const shown = (changes.body['changes'] as unknown as { id: string; deleted: boolean }[]).find((each) => each.id === id)
+    const shown = (changes.body['changes'] as unknown as { id: string; deleted: boolean }[]).find(
+      (each) => each.id === id,
+    )
     assert.equal(shown?.deleted, true)
     const again = await post()
     const { id: newId } = again.body.feedback as unknown as Record

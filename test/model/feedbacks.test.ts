@@ -2,7 +2,18 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { idOfEpoch } from '../../contract/identity/keys.ts'
 import { clerksAfter } from './model.ts'
-import { accepted, after, correcting, deleting, feedback, hashKey, idOf, replayed, submissionId, workspaceId } from './submissions.ts'
+import {
+  accepted,
+  after,
+  correcting,
+  deleting,
+  feedback,
+  hashKey,
+  idOf,
+  replayed,
+  submissionId,
+  workspaceId,
+} from './submissions.ts'
 
 describe('a feedback', () => {
   it('is replaced as a whole by the next one with its source id, under the same id; contact and project rows stay', () => {
@@ -111,7 +122,8 @@ describe('a feedback', () => {
     assert.deepEqual(row?.uncorrected, { tags: ['login'], rating: 5 })
     const tables = after(sent, corrected, again, correcting(T, { tags: null, rating: null, isHidden: false }))
     const { correction_numbers: _, ...undone } = tables.feedback[0]!
-    const { correction_numbers: __, ...plain } = after(sent, deleting(idOf('feedback', 'API', 'other')), again).feedback[0]!
+    const { correction_numbers: __, ...plain } = after(sent, deleting(idOf('feedback', 'API', 'other')), again)
+      .feedback[0]!
     assert.deepEqual({ ...undone, updated_number: 0 }, { ...plain, updated_number: 0 })
     assert.deepEqual(
       tables.feedback_category.map(({ title }) => title),

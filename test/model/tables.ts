@@ -110,18 +110,18 @@ const feedbackRows = ({ feedbacks }: Clerk) =>
   }))
 
 const ofRecord = ({ record, contact, account, project, firstNumber, lastNumber }: Feedback) => ({
-    description: record.description,
-    title: record.title ?? null,
-    is_transcript: record.isTranscript ?? null,
-    source: feedbackSource(record),
-    source_id: record.sourceId ?? null,
-    source_data: feedbackSourceData(record),
-    contact_id: idOf(contact.profile),
-    account_id: idOf(account.profile),
-    project_id: idOf(project.profile),
-    created_at: instant(record.createdAt ?? new Date(firstNumber / 1_000).toISOString()),
-    accepted_number: firstNumber,
-    updated_number: lastNumber,
+  description: record.description,
+  title: record.title ?? null,
+  is_transcript: record.isTranscript ?? null,
+  source: feedbackSource(record),
+  source_id: record.sourceId ?? null,
+  source_data: feedbackSourceData(record),
+  contact_id: idOf(contact.profile),
+  account_id: idOf(account.profile),
+  project_id: idOf(project.profile),
+  created_at: instant(record.createdAt ?? new Date(firstNumber / 1_000).toISOString()),
+  accepted_number: firstNumber,
+  updated_number: lastNumber,
 })
 
 /** `tags` is null if they are generated. */

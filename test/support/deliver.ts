@@ -58,9 +58,7 @@ export const deliver = async (sql: Sql, history: readonly Submission[], schedule
  * are queued again. The others with an original number were lost by a failover, without a receipt.
  */
 const noteReplays = async (sql: Sql, history: readonly Submission[]): Promise<void> => {
-  const dead = history.filter(
-    (submission) => (submission.originalNumber ?? 0) % 2 === 1 && !isRemoval(submission),
-  )
+  const dead = history.filter((submission) => (submission.originalNumber ?? 0) % 2 === 1 && !isRemoval(submission))
   const rows = dead.map(({ workspaceId, submissionId, originalNumber, operation }) => ({
     workspace_id: workspaceId,
     id: submissionId,

@@ -62,7 +62,9 @@ describe('the answers in the OpenAPI document', () => {
     'too-large-propagated': [[{ refused: 'too-large-propagated', maxBytes: 1 }, ['POST /conversations']]],
     'too-slow': [[{ refused: 'too-slow' }, [...POSTS, CORRECTS, SETS]]],
     invalid: [[{ refused: 'invalid', problems: [{ message: 'The body is required', path: '' }] }, EVERYWHERE]],
-    'rate-limited': [[{ refused: 'rate-limited', most: 10, windowSeconds: 60, retryAfterSeconds: 6 }, [...SINGLE, ...CHANGING]]],
+    'rate-limited': [
+      [{ refused: 'rate-limited', most: 10, windowSeconds: 60, retryAfterSeconds: 6 }, [...SINGLE, ...CHANGING]],
+    ],
     'no-such-contact': [[{ refused: 'no-such-contact' }, [PURGES]]],
     'no-such-submission': [[{ refused: 'no-such-submission' }, [RECEIPTS]]],
     'no-such-record': [[{ refused: 'no-such-record' }, [...RECORDS, ...CHANGING]]],
@@ -78,7 +80,9 @@ describe('the answers in the OpenAPI document', () => {
         [RECEIPTS, METRICS, ...HEALTH, ...READS.filter((name) => ![...BOTH, ...OF_ONE].includes(name))],
       ],
     ],
-    unavailable: [[{ refused: 'unavailable', why: 'postgres' }, [...POSTS, ...CHANGING, SETS, ...READS, RECEIPTS, METRICS]]],
+    unavailable: [
+      [{ refused: 'unavailable', why: 'postgres' }, [...POSTS, ...CHANGING, SETS, ...READS, RECEIPTS, METRICS]],
+    ],
     unforeseen: [[{ refused: 'unforeseen', requestId: 'x' }, EVERYWHERE]],
   }
   const UNDOCUMENTED_HEADERS = ['content-type', 'connection']

@@ -23,7 +23,16 @@ type OperationObject = {
 
 /** The document as parsed JSON. */
 export const document = JSON.parse(JSON.stringify(await openApiDocument(BASE_PATH))) as JsonObject & {
-  paths: Record<string, { get?: OperationObject; post?: OperationObject; put?: OperationObject; patch?: OperationObject; delete?: OperationObject }>
+  paths: Record<
+    string,
+    {
+      get?: OperationObject
+      post?: OperationObject
+      put?: OperationObject
+      patch?: OperationObject
+      delete?: OperationObject
+    }
+  >
   components: Record<string, JsonObject>
 }
 

@@ -104,12 +104,22 @@ describe('a purge of corrected and hidden feedback', () => {
     const idempotency = { key: 'ckey', body: 'hash' }
     await rig.apply(rig.make('correct_feedback', { id, tags: ['secret'], isHidden: true }, { idempotency }))
     const dead = rig.make('correct_feedback', { id, tags: ['secret too'] })
-    assert.ok(await setAside(schema.sql, hashKey, { submission: dead, attempts: 1, reason: 'x', expected: dead.number - 1 }))
+    assert.ok(
+      await setAside(schema.sql, hashKey, { submission: dead, attempts: 1, reason: 'x', expected: dead.number - 1 }),
+    )
     const purge = await rig.decide({ email: 'ann@example.com' })
     assert.deepEqual(await rig.remove(purge), { ...NOTHING, contacts: 1, feedback: 1, deadSubmissions: 1 })
-    assert.deepEqual([await count('feedback'), await count('feedback_category'), await count('dead_submission')], [0, 0, 0])
+    assert.deepEqual(
+      [await count('feedback'), await count('feedback_category'), await count('dead_submission')],
+      [0, 0, 0],
+    )
     assert.equal((await findReceipt(schema.sql, ws, dead.submissionId))?.state, 'purged')
-    const keys = await findKeysToFree(schema.sql, { workspaceId: ws, subjectIds: [purge.purgeId], number: purge.number, limit: 9 })
+    const keys = await findKeysToFree(schema.sql, {
+      workspaceId: ws,
+      subjectIds: [purge.purgeId],
+      number: purge.number,
+      limit: 9,
+    })
     assert.deepEqual(
       keys.map(({ key }) => key),
       ['ckey'],
