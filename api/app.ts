@@ -158,7 +158,7 @@ const createRoutes = (dependencies: AppDependencies) => {
     .all(`${BOARD_PATH}/*`, forOperators(board), UNPARSED)
 }
 
-/** Adds the routes that read or change what is stored, for programs and for agents. */
+/** Adds the routes that read or change stored records and settings, for programs and for agents. */
 const addReads = (
   app: ReturnType<typeof createEmptyApp>,
   dependencies: AppDependencies,

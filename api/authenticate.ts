@@ -3,7 +3,7 @@ import { isPlausibleToken, tokenHash } from '../contract/token-format.ts'
 import type { Scope, TokenHolder } from '../db/tokens.ts'
 import { coalesce } from '../runtime/coalesce.ts'
 import type { Span } from '../runtime/tracing.ts'
-import { isRefusal, type Refusal } from './http/refusal.ts'
+import { isRefusal, type Needs, type Refusal } from './http/refusal.ts'
 
 /** The most valid tokens, and the most unknown tokens, that the process remembers. */
 const MAX_REMEMBERED_TOKENS = 20_000
@@ -128,9 +128,6 @@ export const checkedToken = (authorization: string, cut: string | undefined): st
   const token = bearerToken(authorization)
   return token !== undefined && authorization.startsWith('Bearer') ? cut?.trim() : token
 }
-
-/** The scope that an operation needs. */
-export type Needs = Extract<Scope, 'submit' | 'read' | 'edit' | 'admin'>
 
 /** The workspace that the token of a request belongs to. */
 export type Caller = { workspaceId: string }

@@ -99,9 +99,11 @@ export const createIntake = (resources: Resources, shared: SharedParts): IntakeD
   }
 }
 
-type Floor = ReturnType<typeof createNumberFloor>
-
-const createAdmitTo = ({ config, sql, admitting }: Resources, floor: Floor, wake: Pick<Wake, 'wake'>): Admit =>
+const createAdmitTo = (
+  { config, sql, admitting }: Resources,
+  floor: ReturnType<typeof createNumberFloor>,
+  wake: Pick<Wake, 'wake'>,
+): Admit =>
   createAdmit({
     redis: admitting,
     replicas: config.REDIS_REPLICAS_ACK,

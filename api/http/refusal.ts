@@ -1,5 +1,7 @@
 import type { Problem } from '../../contract/check-body.ts'
-import type { Needs } from '../authenticate.ts'
+
+/** The scope that an operation needs. */
+export type Needs = 'submit' | 'read' | 'edit' | 'admin'
 
 /** The reasons to refuse a request. */
 export type Refusal =

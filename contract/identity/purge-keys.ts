@@ -87,8 +87,8 @@ const isInSource = ({ externalIds }: PurgeCandidate, source: string | null | und
 // concerns a submission. All are of epoch 0, except own ids that a feedback names.
 
 /**
- * All keys by which a removal finds a submission: those that name contacts, without resolving them,
- * and the key or id of a feedback.
+ * All keys by which a removal finds a submission: its names of contacts, without resolving them, and
+ * the key or id of a feedback.
  */
 export const namedKeys = (realm: Realm, submission: Naming): string[] => {
   const { operation, body } = submission
