@@ -7,7 +7,9 @@ import { forOrigins } from './http/cors.ts'
 import { createDocs } from './openapi/docs.ts'
 import { openApiPage } from './openapi/openapi.ts'
 import { identifyAccount } from './operations/accounts.ts'
+import { BATCH_KINDS } from './operations/batch-kinds.ts'
 import { identifyContact, purgeContact } from './operations/contacts.ts'
+import { correctFeedback, deleteFeedback } from './operations/corrections.ts'
 import { submitConversation } from './operations/conversations.ts'
 import { createFeedback } from './operations/feedbacks.ts'
 import { answerMcp, type McpDependencies } from './mcp/mcp.ts'
@@ -117,13 +119,6 @@ const NO_TRAILER: Refusal = {
 // words of the interface.
 const UNPARSED = { parse: 'none' } as const
 
-const BATCH_KINDS = {
-  create_feedback: createFeedback,
-  identify_contact: identifyContact,
-  identify_account: identifyAccount,
-  submit_conversation: submitConversation,
-}
-
 const createRoutes = (dependencies: AppDependencies) => {
   const { intake, receipts, isReady, board, overview, metrics, tracing } = dependencies
   const timed = createTimed(dependencies.answered, tracing)
@@ -163,7 +158,7 @@ const createRoutes = (dependencies: AppDependencies) => {
     .all(`${BOARD_PATH}/*`, forOperators(board), UNPARSED)
 }
 
-/** Adds the routes that read, for programs and for agents, and the settings of sources. */
+/** Adds the routes that read or change stored records and settings, for programs and for agents. */
 const addReads = (
   app: ReturnType<typeof createEmptyApp>,
   dependencies: AppDependencies,
@@ -180,6 +175,10 @@ const addReads = (
     const handle = timed((arrival, params) => answerRead(dependencies.reads, arrival, handlerFor(params)))
     app.get(`${BASE_PATH}${path}`, handle)
   }
+  const changing = (kind: AnySubmissionKind) =>
+    timed((arrival, params) => submit(dependencies.intake, kind, { ...arrival, target: params['id'] }))
+  app.patch(`${BASE_PATH}/feedbacks/:id`, changing(correctFeedback), UNPARSED)
+  app.delete(`${BASE_PATH}/feedbacks/:id`, changing(deleteFeedback), UNPARSED)
   return app
 }
 

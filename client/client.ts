@@ -6,6 +6,7 @@ import type {
   BatchItem,
   BatchResult,
   ContactRecord,
+  Correction,
   Conversation,
   FeedbackCreated,
   FeedbackSubmission,
@@ -60,15 +61,21 @@ export type Client = ReturnType<typeof createClient>
 
 export const createClient = (connection: Connection) => {
   const submit =
-    (path: string) =>
+    (path: string, method?: Sent['method']) =>
     (body: unknown, { idempotencyKey = crypto.randomUUID(), waitSeconds }: CallOptions = {}) =>
-      submitOne(connection, { path, body, idempotencyKey, waitSeconds })
+      submitOne(connection, { path, method, body, idempotencyKey, waitSeconds })
   return {
     ...createReads(connection),
     createFeedback: submit('/feedbacks') as Submit<FeedbackSubmission, FeedbackCreated>,
     identifyContact: submit('/contacts/identify') as Submit<ContactRecord>,
     identifyAccount: submit('/accounts/identify') as Submit<AccountRecord>,
     submitConversation: submit('/conversations') as Submit<Conversation>,
+    /** Sets what a person knows better than the source. Requires a token of scope `edit` or `admin`. */
+    correctFeedback: (id: string, correction: Correction, options?: CallOptions) =>
+      submit(`/feedbacks/${encodeURIComponent(id)}`, 'PATCH')(correction, options) as Promise<Accepted<Success>>,
+    /** Deletes a feedback for good. Requires an admin token. 404: there is no such feedback. */
+    deleteFeedback: (id: string, options?: CallOptions) =>
+      submit(`/feedbacks/${encodeURIComponent(id)}`, 'DELETE')(undefined, options) as Promise<Accepted<Success>>,
     /** Requires an admin token. 404: no contact matches. */
     purgeContact: submit('/contacts/purge') as Submit<PurgeRequest>,
     /**

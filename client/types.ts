@@ -127,6 +127,16 @@ export type AccountRecord = {
     | undefined
 }
 
+/** What a person sets on a feedback: at least one member. It stays when the source sends the record again. Null gives the member back to the source. */
+export type Correction = {
+  /** The tags, stored as written, but trimmed, and without blank ones and duplicates. An empty array means no tags. Null: the tags that the source sent, or else generated ones. */
+  readonly tags?: readonly string[] | null | undefined
+  /** The score. Null: the rating that the source sent. */
+  readonly rating?: number | null | undefined
+  /** Hides the feedback from counts, reports and agents, and from lists that do not ask for it. Null is the same as false. */
+  readonly isHidden?: boolean | null | undefined
+}
+
 /** A call, an email thread or a chat: its contacts and its messages. */
 export type Conversation = {
   /** The id that the source gave the conversation. The same source and id again replace the conversation, unless a newer `updatedAt` was sent before. Messages and contacts that are not sent again stay. */
@@ -245,7 +255,7 @@ export type Feedback = {
   readonly customerId?: string | undefined
   /** Own id of the project. Left out when it cannot be determined in time. */
   readonly projectId?: string | undefined
-  /** The score as it was submitted. */
+  /** The score as it was submitted, or as a person has corrected it. */
   readonly rating?: number | undefined
   /** The id of the record in its source. */
   readonly sourceId?: string | undefined
@@ -259,7 +269,7 @@ export type Feedback = {
   readonly title?: string | undefined
   /** Whether the text is a transcript. */
   readonly isTranscript?: boolean | undefined
-  /** The submitted tags, or else the generated tags once they exist. */
+  /** The tags that a person has set, else the submitted tags, or else the generated tags once they exist. */
   readonly tags?: readonly string[] | undefined
   /** Whether the tags are generated. */
   readonly tagsGenerated?: boolean | undefined
@@ -275,6 +285,8 @@ export type Feedback = {
   readonly projectName?: string | undefined
   /** The rating on the scale of its source, from 0 to 1. Left out if the source has no scale, or the rating is outside of it. */
   readonly satisfaction?: number | undefined
+  /** Whether a person has hidden it. A hidden feedback is in no count and no report. */
+  readonly isHidden?: boolean | undefined
   /** The `createdAt` that was sent, or else `acceptedAt`. */
   readonly createdAt?: string | undefined
   /** When it was first accepted. */
@@ -301,7 +313,7 @@ export type BatchResult = {
   readonly status: number
   /** Id of the accepted submission, for `GET /submissions/{id}`. */
   readonly submissionId?: string | undefined
-  /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored, or is a purge that has ended; `superseded`: processed late, as a replay or after a failover of Redis, and without effect because a newer submission had replaced its record; `purged`: was dead, or waited to be replayed, when a purge of its contact removed it; `dead`: set aside with a reason; operators can replay it unless it is a purge. */
+  /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored, or is a purge that has ended; `superseded`: processed late, as a replay or after a failover of Redis, and without effect because a newer submission had replaced its record; or a correction whose record did not exist; `purged`: was dead, or waited to be replayed, when a purge of its contact removed it; `dead`: set aside with a reason; operators can replay it unless it is a purge. */
   readonly state?: 'queued' | 'applied' | 'superseded' | 'purged' | 'dead' | undefined
   /** Whole seconds after which to send the item again. */
   readonly retryAfter?: number | undefined
@@ -321,10 +333,16 @@ export type SubmissionFound = {
 export type Receipt = {
   /** The id that came in `Submission-Id`. */
   readonly id: string
-  /** The operation of the submission. `create_feedback`: POST /feedbacks; `identify_contact`: POST /contacts/identify; `identify_account`: POST /accounts/identify; `submit_conversation`: POST /conversations; `purge_contact`: POST /contacts/purge. */
+  /** The operation of the submission. `create_feedback`: POST /feedbacks; `identify_contact`: POST /contacts/identify; `identify_account`: POST /accounts/identify; `submit_conversation`: POST /conversations; `purge_contact`: POST /contacts/purge; `correct_feedback`: PATCH /feedbacks/{id}; `delete_feedback`: DELETE /feedbacks/{id}. */
   readonly operation:
-    'create_feedback' | 'identify_contact' | 'identify_account' | 'submit_conversation' | 'purge_contact'
-  /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored, or is a purge that has ended; `superseded`: processed late, as a replay or after a failover of Redis, and without effect because a newer submission had replaced its record; `purged`: was dead, or waited to be replayed, when a purge of its contact removed it; `dead`: set aside with a reason; operators can replay it unless it is a purge. */
+    | 'create_feedback'
+    | 'identify_contact'
+    | 'identify_account'
+    | 'submit_conversation'
+    | 'purge_contact'
+    | 'correct_feedback'
+    | 'delete_feedback'
+  /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored, or is a purge that has ended; `superseded`: processed late, as a replay or after a failover of Redis, and without effect because a newer submission had replaced its record; or a correction whose record did not exist; `purged`: was dead, or waited to be replayed, when a purge of its contact removed it; `dead`: set aside with a reason; operators can replay it unless it is a purge. */
   readonly state: 'queued' | 'applied' | 'superseded' | 'purged' | 'dead'
   /** 0 while it waits to be processed for the first time. Of a submission that died: the attempts until then. Of a finished purge that found data: the attempts to remove this data. Otherwise 1. */
   readonly attempts: number

@@ -42,7 +42,7 @@ export const listSources = async (
     ${after === undefined ? sql`` : sql`and source > ${after}`}`
   const rows = await sql<(SourceRow & Source)[]>`
     with counted as (
-      select source, count(*)::float8 as feedback from feedback where ${wanted} group by source
+      select source, count(*)::float8 as feedback from feedback where ${wanted} and not is_hidden group by source
     ), known as (
       select * from source where ${wanted}
     )

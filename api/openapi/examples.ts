@@ -77,6 +77,11 @@ export const REQUEST_EXAMPLES = {
     byId: { summary: 'By the id in one source system', value: { id: 'user-1029', source: 'crm' } },
     byEmail: { summary: 'By email, in all sources', value: { email: 'mira@harbour.example' } },
   },
+  Correction: {
+    tags: { summary: 'Other tags', value: { tags: ['export', 'row limit'] } },
+    hide: { summary: 'Hide a test message', value: { isHidden: true } },
+    undo: { summary: 'Give the rating back to the source', value: { rating: null } },
+  },
   Conversation: {
     chat: {
       summary: 'A chat',

@@ -97,7 +97,7 @@ const oneOf = ({ path, one }: (typeof RESOURCES)[number]): JsonObject =>
     description: DESCRIPTION_OF_ONE[path],
     parameters: [...parametersOf(['RecordId']), ...(path === 'conversations' ? inQuery(LIST_PARAMETERS) : [])],
     schema: `${RECORD_OF[path]}Found`,
-    refusals: ['NoSuchRecord', 'OnlyGet'],
+    refusals: ['NoSuchRecord', path === 'feedbacks' ? 'WrongMethod' : 'OnlyGet'],
   })
 
 const WITH_THIS_ID = 'The record with this own id.'

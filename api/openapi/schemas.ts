@@ -3,6 +3,7 @@ import * as v from 'valibot'
 import { BATCHABLE, type Batchable, IDEMPOTENCY_KEY } from '../../contract/batch-request.ts'
 import { accountRecord, contactProperties, contactRecord } from '../../contract/contact-record.ts'
 import { conversationRecord, messageRecord } from '../../contract/conversation-record.ts'
+import { correctionRequest } from '../../contract/correction.ts'
 import { accountReference, contactReference, feedbackRecord, projectReference } from '../../contract/feedback-record.ts'
 import { about, freeObject } from '../../contract/fields.ts'
 import type { JsonObject } from '../../contract/json.ts'
@@ -65,6 +66,7 @@ export const BODIES = {
   ContactProperties: contactProperties,
   AccountRecord: accountRecord,
   PurgeRequest: purgeRequest,
+  Correction: correctionRequest,
   Conversation: conversationRecord,
   Message: messageRecord,
   FreeObject: freeObject,

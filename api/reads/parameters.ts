@@ -10,8 +10,8 @@ import {
   MAX_TAG_CHARACTERS,
   MAX_TAGS,
 } from '../../contract/limits.ts'
-import type { FeedPlace } from '../../db/reads/changes.ts'
 import { DIMENSION_NAMES, type Dimensions, ORDERS } from '../../db/reads/counts.ts'
+import { feedPlace } from './feed-place.ts'
 
 const MOST_RECORDS = 500
 export const DEFAULT_LIMIT = 50
@@ -99,22 +99,6 @@ const time = (description: string) =>
     v.metadata({ format: 'date-time' }),
   )
 
-/**
- * A change position, or `POSITION-POSITION` as `next` has it while a consumer is on its first pass.
- */
-const place = v.pipe(
-  v.string(),
-  v.check((text) => /^\d{1,16}(?:-\d{1,16})?$/.test(text), 'a position, or the `next` of an answer'),
-  v.transform((value): FeedPlace => {
-    const [position, passSince] = value.split('-').map(Number)
-    return { position: position!, passSince }
-  }),
-  v.check(
-    ({ position, passSince = 0 }) => Number.isSafeInteger(position) && Number.isSafeInteger(passSince),
-    'a position',
-  ),
-)
-
 /** The parameters of all lists, with their descriptions in the reference. */
 export const LIST_PARAMETERS = {
   limit,
@@ -150,7 +134,15 @@ const FEEDBACK_FILTERS = {
   ),
 } as const
 
-export const FEEDBACK_PARAMETERS = { ...LIST_PARAMETERS, ...FEEDBACK_FILTERS } as const
+export const FEEDBACK_PARAMETERS = {
+  ...LIST_PARAMETERS,
+  ...FEEDBACK_FILTERS,
+  isHidden: v.pipe(
+    v.picklist(['true', 'false'], 'true or false'),
+    v.description('`true`: records that a person has hidden. By default, records that are not hidden.'),
+    v.transform((value) => value === 'true'),
+  ),
+} as const
 
 const BY = `${DIMENSION_NAMES.join(', ')}, or two different ones with a comma between`
 
@@ -181,7 +173,7 @@ export const SOURCES_PARAMETERS = { limit, next: LIST_PARAMETERS.next } as const
 
 export const CHANGES_PARAMETERS = {
   after: about(
-    place,
+    feedPlace,
     'The `next` of the previous answer, or a position. Without it the feed begins with all existing records.',
   ),
   limit,

@@ -15,6 +15,8 @@ export type FeedbackFilters = {
   satisfactionMax?: number | undefined
   createdFrom?: string | undefined
   createdTo?: string | undefined
+  /** Hidden feedback; otherwise feedback that is not hidden. A count takes no hidden feedback. */
+  isHidden?: boolean | undefined
   /** Words that must all occur in the title or the description. */
   q?: readonly string[] | undefined
 }
@@ -68,6 +70,10 @@ const LEADING = {
   projectId: `r.project_id = ($2 ->> 'projectId')::uuid`,
   source: `r.source = $2 ->> 'source'`,
 }
+/** Hidden feedback is only where it is asked for. `isHidden` selects an index. */
+const SHOWN = 'not r.is_hidden'
+const shownOf = ({ isHidden = false }: FeedbackFilters): string => (isHidden ? 'r.is_hidden' : SHOWN)
+
 /** Ranges of the time that orders the list. */
 const RANGES = {
   createdFrom: `r.created_at >= ($2 ->> 'createdFrom')::timestamptz`,
@@ -97,9 +103,9 @@ const WHOLE_ACCOUNT = `r.id in (
   join feedback as o on o.workspace_id = c.workspace_id and o.contact_id = c.id and o.account_id is null
   where c.workspace_id = $1 and c.account_id = ($2 ->> 'accountId')::uuid)`
 
-/** All filters as one condition, for filters of `currentFilters`. */
+/** All filters as one condition, for filters of `currentFilters`, without hidden feedback. */
 export const conditionOf = (filters: FeedbackFilters): string =>
-  conjunction([...given({ ...CONDITIONS, accountId: WHOLE_ACCOUNT }, filters), ...given(RANGES, filters)])
+  conjunction([SHOWN, ...given({ ...CONDITIONS, accountId: WHOLE_ACCOUNT }, filters), ...given(RANGES, filters)])
 
 /**
  * The filters with the ids that their customer and account mean now. A count that begins in the
@@ -133,7 +139,11 @@ export const readList = async (
   const { workspaceId, kind, filters, after, isOldestFirst, limit } = request
   const [leading] = given(LEADING, filters)
   const isOwned = leading === LEADING.customerId || leading === LEADING.accountId
-  const scope = conjunction([...(leading && !isOwned ? [leading] : []), ...given(RANGES, filters)])
+  const scope = conjunction([
+    ...(leading && !isOwned ? [leading] : []),
+    ...given(RANGES, filters),
+    ...(kind === 'feedback' ? [shownOf(filters)] : []),
+  ])
   const condition = conjunction(given(CONDITIONS, filters).filter((each) => each !== leading))
   const rest = sql`${scope}::text, ${condition}::text, ${sql.json(filters)}::jsonb, ${after?.at ?? null}::text,
     ${after?.id ?? null}::uuid, ${isOldestFirst}::boolean, ${limit + 1}::int, ${mostLooked}::int`

@@ -1,5 +1,5 @@
 import type { TaggingJob } from '../../contract/jobs.ts'
-import type { Realm } from '../../contract/identity/keys.ts'
+import { idOfEpoch, type Realm } from '../../contract/identity/keys.ts'
 import type { Sql } from '../connection/postgres.ts'
 import { storedHashes } from './tag-hashes.ts'
 
@@ -30,16 +30,26 @@ export type StoredText = {
  * messages. A feedback for which the client sent an empty list of tags is left out: clients send
  * such lists for texts that people have not read.
  */
-export const readTexts = (
+export const readTexts = async (
   sql: Sql,
   { workspaceId, feedbackIds, conversationIds, taggerVersion, isRetag }: WantedRecords,
-): Promise<StoredText[]> =>
-  sql<StoredText[]>`
+): Promise<StoredText[]> => {
+  const currentIds = await currentFeedbackIds(sql, workspaceId, feedbackIds)
+  return sql<StoredText[]>`
     select t.record, t.id, t.number::float8 as number, t.text_version as "textVersion", t.tags, t.text
     from texts_to_read(
-      ${workspaceId}::uuid, ${feedbackIds}::uuid[], ${conversationIds}::uuid[], ${taggerVersion}::int, ${isRetag}::boolean
+      ${workspaceId}::uuid, ${currentIds}::uuid[], ${conversationIds}::uuid[], ${taggerVersion}::int, ${isRetag}::boolean
     ) as t
     order by t.number, t.id`.execute()
+}
+
+/** The ids that keys of deleted feedback have now; other ids stay. */
+const currentFeedbackIds = async (sql: Sql, workspaceId: string, ids: readonly string[]): Promise<string[]> => {
+  const epochs = await sql<{ key: string; epoch: number }[]>`
+    select key_id as key, epoch from purged_key where workspace_id = ${workspaceId} and key_id = any (${[...ids]}::uuid[])`
+  const epochOf = new Map(epochs.map(({ key, epoch }) => [key, epoch]))
+  return ids.map((id) => idOfEpoch(id, epochOf.get(id) ?? 0))
+}
 
 /**
  * The share of one text in the memory: the traits of its terms (`TermCounts` in tagger/memory.ts),

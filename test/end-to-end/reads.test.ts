@@ -57,6 +57,7 @@ describe('reading over HTTP', () => {
       title: 'Export',
       tags: ['speed'],
       tagsGenerated: false,
+      isHidden: false,
       source: 'Help',
       customerName: 'Ann',
       accountName: 'Acme',

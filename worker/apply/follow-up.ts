@@ -3,7 +3,7 @@ import type { HashKey } from '../../contract/identity/keys.ts'
 import type { RemovalJob, TaggingJob } from '../../contract/jobs.ts'
 import type { SubmissionState } from '../../contract/receipt.ts'
 import { feedbackId } from '../../contract/feedback-record.ts'
-import type { Submission } from '../../contract/submission.ts'
+import { isRemoval, type Submission } from '../../contract/submission.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { findPurgesUnderWay } from '../../db/purges/removal.ts'
 import { findMissingReceipts } from '../../db/submissions/receipts.ts'
@@ -88,17 +88,17 @@ const withReceipts = async (
   return found.filter(({ submissionId }) => !missing.has(submissionId))
 }
 
-/** The found purges whose records are being removed. */
+/** The found removals whose records are being removed. */
 const findUnfinished = async (
   { sql }: FollowUpDependencies,
   workspaceId: string,
   found: readonly Submission[],
 ): Promise<string[]> => {
-  const ids = found.flatMap(({ operation, submissionId }) => (operation === 'purge_contact' ? submissionId : []))
+  const ids = found.filter(isRemoval).map(({ submissionId }) => submissionId)
   return ids.length === 0 ? [] : findPurgesUnderWay(sql, workspaceId, ids)
 }
 
-type TaggableRecord = { submission: Submission; id: string; hasTags: boolean }
+type TaggableRecord = { submission: Submission; kind: 'feedback' | 'conversation'; id: string; hasTags: boolean }
 
 type TaggingNeeds = Pick<FollowUpDependencies, 'hashKey' | 'pace'> & { spans: StrideSpans }
 
@@ -115,14 +115,14 @@ const wantedTagging = (
   const [tagged, untagged] = [wanted.filter(({ hasTags }) => hasTags), wanted.filter(({ hasTags }) => !hasTags)]
   const chosen = [...untagged, ...pace.choose(workspaceId, tagged)]
   if (chosen.length === 0) return undefined
-  const idsOf = (operation: Submission['operation']): string[] => [
-    ...new Set(chosen.flatMap(({ submission, id }) => (submission.operation === operation ? id : []))),
+  const idsOf = (kind: TaggableRecord['kind']): string[] => [
+    ...new Set(chosen.flatMap((record) => (record.kind === kind ? record.id : []))),
   ]
   const traceparents = chosen.flatMap(({ submission }) => spans.get(submission.submissionId)?.traceparent ?? [])
   return {
     workspaceId,
-    feedbackIds: idsOf('create_feedback'),
-    conversationIds: idsOf('submit_conversation'),
+    feedbackIds: idsOf('feedback'),
+    conversationIds: idsOf('conversation'),
     ...(traceparents.length > 0 && { traceparents }),
   }
 }
@@ -132,10 +132,12 @@ const wantedFor = (hashKey: HashKey, submission: Submission): TaggableRecord | u
   const { workspaceId, submissionId, operation, body } = submission
   const realm = { hashKey, workspaceId }
   if (operation === 'submit_conversation') {
-    return { submission, id: conversationId(realm, body), hasTags: false }
+    return { submission, kind: 'conversation', id: conversationId(realm, body), hasTags: false }
   }
-  if (operation !== 'create_feedback') return undefined
+  if (operation !== 'create_feedback' && operation !== 'correct_feedback') return undefined
+  if (operation === 'correct_feedback' && body.tags === undefined) return undefined
   const hasTags = body.tags?.some((tag) => tag.trim() !== '') ?? false
   if (body.tags != null && !hasTags) return undefined
-  return { submission, id: feedbackId({ ...realm, submissionId }, body), hasTags }
+  const id = operation === 'correct_feedback' ? body.id : feedbackId({ ...realm, submissionId }, body)
+  return { submission, kind: 'feedback', id, hasTags }
 }
