@@ -6,6 +6,8 @@ import { findAccount, readAccountContext, readFeedbackContext } from '../db/read
 import { compareSpans } from '../db/reads/comparison.ts'
 import { countFeedback } from '../db/reads/counts.ts'
 import { readList } from '../db/reads/lists.ts'
+import { findNames, readContractValues } from '../db/reads/names.ts'
+import { countAnswers } from '../db/reads/nps.ts'
 import { currentId, readRecords } from '../db/reads/records.ts'
 import { listSources, setSource } from '../db/sources.ts'
 import { findReceipt } from '../db/submissions/receipts.ts'
@@ -147,6 +149,9 @@ const createAgentDependencies = ({
     feedbackContext: (...asked) => withinTime(readFeedbackContext(sql, ...asked), READ_TIMEOUT_MS),
     accountContext: (...asked) => withinTime(readAccountContext(sql, ...asked), READ_TIMEOUT_MS),
     findAccount: (...asked) => withinTime(findAccount(sql, ...asked), READ_TIMEOUT_MS),
+    findNames: (...asked) => withinTime(findNames(sql, ...asked), READ_TIMEOUT_MS),
+    contractValues: (...asked) => withinTime(readContractValues(sql, ...asked), READ_TIMEOUT_MS),
+    countAnswers: (asked) => withinTime(countAnswers(sql, asked), READ_TIMEOUT_MS),
   }
   const callsPerMinute = config.AGENT_CALLS_PER_MINUTE
   const limit = createCallLimit(callsPerMinute, () => performance.now())

@@ -84,6 +84,9 @@ export const emptyMcp: McpDependencies = {
     feedbackContext: notAsked,
     accountContext: notAsked,
     findAccount: async () => undefined,
+    findNames: async () => [],
+    contractValues: async () => new Map(),
+    countAnswers: async () => [],
   },
   // No call has to wait.
   limit: () => 0,
