@@ -17,6 +17,7 @@ import { READ_ROUTES } from './reads/read-routes.ts'
 import { answerRead, type ReadDependencies } from './reads/reads.ts'
 import { putSource, type SourceDependencies } from './reads/sources.ts'
 import { readReceipt, type ReceiptSources } from './receipts.ts'
+import { answerWebhooks, createOne, deleteOne, getOne, listThem, type WebhookDependencies } from './webhooks.ts'
 import { type Refusal, refusalResponse } from './http/refusal.ts'
 import type { Arrival } from './http/arrival.ts'
 import { isHostValid, INVALID_HOST } from './http/request-host.ts'
@@ -50,6 +51,7 @@ export type AppDependencies = {
   receipts: ReceiptSources
   reads: ReadDependencies
   setSource: SourceDependencies['setSource']
+  webhooks: WebhookDependencies['webhooks']
   mcp: McpDependencies
   /** Whether the runtime reads the trailer fields of a chunked body. */
   readsTrailers: boolean
@@ -135,7 +137,7 @@ const createRoutes = (dependencies: AppDependencies) => {
   const sendFile = createOpenFiles()
   const docs = createDocs({ basePath: DOCS_PATH, documentPath: DOCUMENT_PATH, sendFile })
 
-  return addReads(createEmptyApp(), dependencies, timed)
+  return addWebhooks(addReads(createEmptyApp(), dependencies, timed), dependencies, timed)
     .post(`${BASE_PATH}/feedbacks`, handlerOf(createFeedback), UNPARSED)
     .post(`${BASE_PATH}/contacts/identify`, handlerOf(identifyContact), UNPARSED)
     .post(`${BASE_PATH}/contacts/purge`, handlerOf(purgeContact), UNPARSED)
@@ -180,6 +182,18 @@ const addReads = (
     const handle = timed((arrival, params) => answerRead(dependencies.reads, arrival, handlerFor(params)))
     app.get(`${BASE_PATH}${path}`, handle)
   }
+  return app
+}
+
+const addWebhooks = (
+  app: ReturnType<typeof createEmptyApp>,
+  dependencies: AppDependencies,
+  timed: ReturnType<typeof createTimed>,
+): ReturnType<typeof createEmptyApp> => {
+  const answer = (handle: Parameters<typeof answerWebhooks>[2]['handle']) =>
+    timed((arrival, { id }) => answerWebhooks(dependencies, arrival, { id, handle }))
+  app.get(`${BASE_PATH}/webhooks`, answer(listThem)).post(`${BASE_PATH}/webhooks`, answer(createOne), UNPARSED)
+  app.get(`${BASE_PATH}/webhooks/:id`, answer(getOne)).delete(`${BASE_PATH}/webhooks/:id`, answer(deleteOne), UNPARSED)
   return app
 }
 

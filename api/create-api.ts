@@ -11,6 +11,7 @@ import { countAnswers } from '../db/reads/nps.ts'
 import { currentId, readRecords } from '../db/reads/records.ts'
 import { listSources, setSource } from '../db/sources.ts'
 import { findReceipt } from '../db/submissions/receipts.ts'
+import { createWebhook, deleteWebhook, listWebhooks } from '../db/webhooks.ts'
 import { watchLoopDelay } from '../runtime/event-loop-delay.ts'
 import { describeFault } from '../runtime/fault.ts'
 import { FairSemaphore } from '../runtime/fair-semaphore.ts'
@@ -19,6 +20,7 @@ import { withinTime } from '../runtime/within-time.ts'
 import { closeQueues, createWake, type JobQueues, openQueues } from '../queue/jobs/job-queues.ts'
 import { createLog } from '../queue/log/log.ts'
 import { createProcessReports, startReporting } from '../queue/jobs/process-reports.ts'
+import { findHostProblem } from '../queue/jobs/refused-host.ts'
 import { readRedisCondition } from '../queue/redis/redis-condition.ts'
 import { pingRedis } from '../queue/redis/redis-servers.ts'
 import { type AppDependencies, BOARD_PATH, createApp, OVERVIEW_PATH } from './app.ts'
@@ -71,6 +73,7 @@ export const createApi = async (resources: Resources): Promise<Api> => {
     intake,
     reads,
     setSource: (...asked) => withinTime(setSource(sql, ...asked), READ_TIMEOUT_MS),
+    webhooks: createWebhookStore(resources),
     mcp: { ...createAgentDependencies(resources), reads, called: metrics.called },
     receipts: { authenticate: intake.authenticate, ...createReceiptSources(resources), onFault },
     isReady: () => isReady(resources, stopping.signal),
@@ -157,6 +160,13 @@ const createAgentDependencies = ({
   const limit = createCallLimit(callsPerMinute, () => performance.now())
   return { agentReads, limit, callsPerMinute, origins: config.CORS_ORIGINS ?? [], log }
 }
+
+const createWebhookStore = ({ config, sql, redis }: Resources): AppDependencies['webhooks'] => ({
+  list: (workspaceId) => withinTime(listWebhooks(sql, workspaceId), READ_TIMEOUT_MS),
+  create: (webhook) => withinTime(createWebhook(sql, webhook), READ_TIMEOUT_MS),
+  remove: (named) => withinTime(deleteWebhook(sql, named), READ_TIMEOUT_MS),
+  findHostProblem: (url) => withinTime(findHostProblem({ redis, prefix: config.REDIS_PREFIX }, url), READ_TIMEOUT_MS),
+})
 
 const boardOf = (queues: JobQueues, onFault: OnFault): Handler =>
   createBoard({

@@ -7,7 +7,7 @@ const MOST_TAGS = 10
 
 const timeOr = (description: string, timeOfDay: (day: string) => string | undefined) =>
   v.pipe(
-    v.string(),
+    v.string('a string'),
     v.description(description),
     v.transform((value) => timeOfDay(value) ?? value),
     v.check(isDateTime, 'a date such as 2026-01-31, or a date-time of RFC 3339 with an offset'),
@@ -21,7 +21,7 @@ export const endTime = (description: string) => timeOr(description, endOfDay)
 
 const number = (description: string) =>
   v.pipe(
-    v.number(),
+    v.number('a number'),
     v.minValue(-MAX_AMOUNT, 'a number'),
     v.maxValue(MAX_AMOUNT, 'a number'),
     v.description(description),
@@ -35,7 +35,7 @@ export const FILTERS = {
   source: v.optional(identifier('The system that it came from, exactly as written there.')),
   tag: v.optional(
     v.pipe(
-      v.array(tag('A tag, exactly as written.')),
+      v.array(tag('A tag, exactly as written.'), 'an array'),
       v.minLength(1, `1 to ${MOST_TAGS} tags`),
       v.maxLength(MOST_TAGS, `1 to ${MOST_TAGS} tags`),
       v.description('All of these tags.'),
@@ -53,6 +53,6 @@ export const FILTERS = {
 } as const
 
 export const feedbackFilters = v.pipe(
-  v.strictObject(FILTERS),
+  v.strictObject(FILTERS, `an object of filters, which are ${Object.keys(FILTERS).join(', ')}`),
   v.description('What matches all of these filters.'),
 )

@@ -8,7 +8,7 @@ import { MAX_IDENTIFIER_CHARACTERS } from './limits.ts'
 
 export const textOfAtMost = (characters: number, description: string) =>
   v.pipe(
-    v.string(),
+    v.string('a string'),
     v.description(description),
     v.check(
       (value) => value !== '' && !value.includes('\0') && [...value].length <= characters,
@@ -21,7 +21,7 @@ export const identifier = (description: string) => textOfAtMost(MAX_IDENTIFIER_C
 
 export const ownId = (description: string) =>
   v.pipe(
-    v.string(),
+    v.string('a string'),
     v.description(description),
     v.check((value) => asUuid(value) !== undefined, 'an id of this service'),
     v.metadata({ format: 'uuid' }),

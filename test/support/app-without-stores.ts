@@ -117,6 +117,7 @@ export const appWithoutStores = ({ intake: given = {}, ...others }: Given = {}):
       isScaleGiven: true,
       link,
     }),
+    webhooks: { list: async () => [], create: nothing, remove: async () => false, findHostProblem: nothing },
     readsTrailers: true,
     isReady: async () => true,
     board: notAsked,
