@@ -17,7 +17,7 @@ import { READ_ROUTES } from './reads/read-routes.ts'
 import { answerRead, type ReadDependencies } from './reads/reads.ts'
 import { putSource, type SourceDependencies } from './reads/sources.ts'
 import { readReceipt, type ReceiptSources } from './receipts.ts'
-import { answerWebhooks, createOne, deleteOne, getOne, listThem, type WebhookDependencies } from './webhooks.ts'
+import { answerWebhooks, WEBHOOK_ROUTES, type WebhookDependencies } from './webhooks.ts'
 import { type Refusal, refusalResponse } from './http/refusal.ts'
 import type { Arrival } from './http/arrival.ts'
 import { isHostValid, INVALID_HOST } from './http/request-host.ts'
@@ -115,8 +115,7 @@ const NO_TRAILER: Refusal = {
   problems: [{ message: 'A body with trailer fields cannot be read here: send it without them', path: 'Trailer' }],
 }
 
-// `http/read-body.ts` reads the bodies instead. It bounds time, bytes and depth, and refuses in the
-// words of the interface.
+// `http/read-body.ts` reads the bodies instead: it has bounds, and the words of the interface.
 const UNPARSED = { parse: 'none' } as const
 
 const BATCH_KINDS = {
@@ -137,7 +136,7 @@ const createRoutes = (dependencies: AppDependencies) => {
   const sendFile = createOpenFiles()
   const docs = createDocs({ basePath: DOCS_PATH, documentPath: DOCUMENT_PATH, sendFile })
 
-  return addWebhooks(addReads(createEmptyApp(), dependencies, timed), dependencies, timed)
+  return addReads(createEmptyApp(), dependencies, timed)
     .post(`${BASE_PATH}/feedbacks`, handlerOf(createFeedback), UNPARSED)
     .post(`${BASE_PATH}/contacts/identify`, handlerOf(identifyContact), UNPARSED)
     .post(`${BASE_PATH}/contacts/purge`, handlerOf(purgeContact), UNPARSED)
@@ -154,7 +153,10 @@ const createRoutes = (dependencies: AppDependencies) => {
     )
     .get('/', ({ request }) => answerStartPage(request, ADDRESSES))
     .get('/healthz', () => Response.json({ alive: true }))
-    .get('/readyz', () => readyAnswer(isReady))
+    .get('/readyz', async () => {
+      const ready = await isReady()
+      return Response.json({ ready }, { status: ready ? 200 : 503 })
+    })
     .get(DOCUMENT_PATH, openApiPage(BASE_PATH, sendFile))
     .get(DOCS_PATH, ({ request }) => docs(request))
     .get(`${DOCS_PATH}/*`, ({ request }) => docs(request))
@@ -165,7 +167,7 @@ const createRoutes = (dependencies: AppDependencies) => {
     .all(`${BOARD_PATH}/*`, forOperators(board), UNPARSED)
 }
 
-/** Adds the routes that read, for programs and for agents, and the settings of sources. */
+/** Adds the routes that read, for programs and for agents, and the settings of sources and webhooks. */
 const addReads = (
   app: ReturnType<typeof createEmptyApp>,
   dependencies: AppDependencies,
@@ -178,22 +180,14 @@ const addReads = (
   )
   const put = timed((arrival, { source = '' }) => putSource(dependencies, arrival, source))
   app.put(`${BASE_PATH}/sources/:source`, put, UNPARSED)
+  for (const { method, path, handle } of WEBHOOK_ROUTES) {
+    const answer = timed((arrival, { id }) => answerWebhooks(dependencies, arrival, { id, handle }))
+    app.route(method, `${BASE_PATH}${path}`, answer, UNPARSED)
+  }
   for (const { path, handlerFor } of READ_ROUTES) {
     const handle = timed((arrival, params) => answerRead(dependencies.reads, arrival, handlerFor(params)))
     app.get(`${BASE_PATH}${path}`, handle)
   }
-  return app
-}
-
-const addWebhooks = (
-  app: ReturnType<typeof createEmptyApp>,
-  dependencies: AppDependencies,
-  timed: ReturnType<typeof createTimed>,
-): ReturnType<typeof createEmptyApp> => {
-  const answer = (handle: Parameters<typeof answerWebhooks>[2]['handle']) =>
-    timed((arrival, { id }) => answerWebhooks(dependencies, arrival, { id, handle }))
-  app.get(`${BASE_PATH}/webhooks`, answer(listThem)).post(`${BASE_PATH}/webhooks`, answer(createOne), UNPARSED)
-  app.get(`${BASE_PATH}/webhooks/:id`, answer(getOne)).delete(`${BASE_PATH}/webhooks/:id`, answer(deleteOne), UNPARSED)
   return app
 }
 
@@ -240,11 +234,6 @@ const createEmptyApp = () =>
     }))
 
 const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error)
-
-const readyAnswer = async (isReady: AppDependencies['isReady']): Promise<Response> => {
-  const ready = await isReady()
-  return Response.json({ ready }, { status: ready ? 200 : 503 })
-}
 
 /**
  * Answers a wrong method with 405; Elysia would answer 404. The board checks its methods itself.

@@ -57,26 +57,26 @@ export const answerWebhooks = async (
 }
 
 /** GET /webhooks */
-export const listThem: Handler = async ({ webhooks }, { workspaceId }) => {
+const listThem: Handler = async ({ webhooks }, { workspaceId }) => {
   const found = await webhooks.list(workspaceId)
   return { status: 200, answer: { webhooks: found.map(shown) } }
 }
 
 /** GET /webhooks/{id} */
-export const getOne: Handler = async ({ webhooks }, { workspaceId, id }) => {
+const getOne: Handler = async ({ webhooks }, { workspaceId, id }) => {
   const webhook = (await webhooks.list(workspaceId)).find((each) => each.id === asUuid(id))
   return webhook === undefined ? NO_SUCH_WEBHOOK : { status: 200, answer: { webhook: shown(webhook) } }
 }
 
 /** DELETE /webhooks/{id} */
-export const deleteOne: Handler = async ({ webhooks }, { workspaceId, id }) => {
+const deleteOne: Handler = async ({ webhooks }, { workspaceId, id }) => {
   const own = asUuid(id)
   const isDeleted = own !== undefined && (await webhooks.remove({ workspaceId, id: own }))
   return isDeleted ? { status: 200, answer: { deleted: true } } : NO_SUCH_WEBHOOK
 }
 
 /** POST /webhooks. Only this answer has the secret. */
-export const createOne: Handler = async ({ intake, webhooks }, { request, workspaceId }) => {
+const createOne: Handler = async ({ intake, webhooks }, { request, workspaceId }) => {
   const received = { request, workspaceId, maxBytes: intake.maxBytes.body }
   const valid = await withBody(intake, received, async (bytes) => validate(bytes, request))
   if (isRefusedIntake(valid)) return valid.refusal
@@ -108,5 +108,13 @@ const validate = (bytes: Uint8Array, { headers }: Request) => {
 const invalid = (path: string, message: string): Refusal => ({ refused: 'invalid', problems: [{ path, message }] })
 const TOO_MANY = invalid('', `A workspace has at most ${MOST_WEBHOOKS} webhooks: delete one first`)
 const NO_SUCH_WEBHOOK: Refusal = { refused: 'no-such-record' }
+
+/** The routes, by their paths below the base path. */
+export const WEBHOOK_ROUTES = [
+  { method: 'GET', path: '/webhooks', handle: listThem },
+  { method: 'POST', path: '/webhooks', handle: createOne },
+  { method: 'GET', path: '/webhooks/:id', handle: getOne },
+  { method: 'DELETE', path: '/webhooks/:id', handle: deleteOne },
+] as const
 
 const shown = ({ workspaceId: _, workspace: __, ...webhook }: WebhookStatus): object => webhook
