@@ -51,7 +51,8 @@ export const answerWebhooks = async (
     : await handle(dependencies, { request, workspaceId, id }).catch((error: unknown): Refusal =>
         refusalOfFault({ workspaceId, request, dependencies: reads }, error),
       )
-  if (!isRefusal(answered)) return jsonAnswer(reads, JSON.stringify(answered.answer), { workspaceId, status: answered.status })
+  if (!isRefusal(answered))
+    return jsonAnswer(reads, JSON.stringify(answered.answer), { workspaceId, status: answered.status })
   span?.set({ 'feedback_insights.refused': answered.refused })
   return refusalResponse(answered)
 }

@@ -121,13 +121,20 @@ const test = async ({ sql, openQueues }: CommandContext, id: string): Promise<vo
 const filterOf = (text: string | undefined): JsonObject | undefined => {
   if (text === undefined) return undefined
   const query = new URLSearchParams(text)
-  return Object.fromEntries([...new Set(query.keys())].map((name) => [name, name === 'tag' ? query.getAll(name) : query.get(name)]))
+  return Object.fromEntries(
+    [...new Set(query.keys())].map((name) => [name, name === 'tag' ? query.getAll(name) : query.get(name)]),
+  )
 }
 
 /** The body of POST /webhooks for these options. */
 const bodyOf = ({ values, hasFlag }: CommandContext): JsonObject => {
   const [kinds, filter, from] = [values['kinds']?.split(','), filterOf(values['filter']), positionOf(values['from'])]
-  const body = { url: values['url'] ?? '', ...(kinds && { kinds }), ...(filter && { filter }), ...(from !== undefined && { from }) }
+  const body = {
+    url: values['url'] ?? '',
+    ...(kinds && { kinds }),
+    ...(filter && { filter }),
+    ...(from !== undefined && { from }),
+  }
   return withUsualFilter({ ...body, holdUntilTagged: hasFlag('hold-until-tagged') })
 }
 

@@ -96,7 +96,8 @@ export const createClient = (connection: Connection) => {
     listWebhooks: async (): Promise<WebhookPage> =>
       (await send(connection, { path: '/webhooks' }, patienceOf(connection))).body as WebhookPage,
     getWebhook: async (id: string): Promise<Webhook> =>
-      ((await send(connection, { path: webhookPath(id) }, patienceOf(connection))).body as { webhook: Webhook }).webhook,
+      ((await send(connection, { path: webhookPath(id) }, patienceOf(connection))).body as { webhook: Webhook })
+        .webhook,
     deleteWebhook: async (id: string): Promise<void> => {
       await send(connection, { method: 'DELETE', path: webhookPath(id) }, patienceOf(connection))
     },

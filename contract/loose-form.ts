@@ -23,7 +23,11 @@ export const asExpected = (schema: v.GenericSchema, given: unknown): unknown => 
       return typeof given === 'number' ? String(given) : given
     case 'array': {
       const list = parsed(given, '[')
-      return Array.isArray(list) ? list.map((each) => asExpected(item!, each)) : given == null ? given : [asExpected(item!, given)]
+      return Array.isArray(list)
+        ? list.map((each) => asExpected(item!, each))
+        : given == null
+          ? given
+          : [asExpected(item!, given)]
     }
     case 'strict_object': {
       const object = parsed(given, '{')

@@ -28,7 +28,12 @@ export const webhookSettings = object(
   {
     url: about(v.pipe(text, v.check(isWebhookUrl, NO_WEBHOOK_URL)), 'The address that the service posts changes to.'),
     kinds: about(
-      v.nullish(v.pipe(list(kind, RECORD_KINDS.length, 'kinds'), v.check((kinds) => kinds.length > 0, 'at least one kind'))),
+      v.nullish(
+        v.pipe(
+          list(kind, RECORD_KINDS.length, 'kinds'),
+          v.check((kinds) => kinds.length > 0, 'at least one kind'),
+        ),
+      ),
       'The kinds of records whose changes are posted. Absent: all; with a `filter`, feedback.',
     ),
     filter: about(

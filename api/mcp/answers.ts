@@ -37,7 +37,7 @@ export const feedbackOf = (given: unknown, sight: Sight, most = LISTED_CHARACTER
   const { id, description, title, tags = [], ...record } = given as Feedback
   return definedMembers({
     id,
-    createdAt: shortTime(record.createdAt),
+    createdAt: record.createdAt && shortTime(record.createdAt),
     source: label(record.source ?? '', sight),
     rating: record.rating,
     satisfaction: rounded(record.satisfaction),
@@ -65,7 +65,7 @@ export const keyOf = ({ key, name }: GroupKey, by: Dimension, sight: Sight): Rec
 }
 
 export const groupOf = ({ keys, ...numbers }: Group, by: Dimensions, sight: Sight): GroupShown => ({
-  ...Object.assign({}, ...keys.map((key, at) => keyOf(key, by[at]!, sight))),
+  ...Object.fromEntries(keys.flatMap((key, at) => Object.entries(keyOf(key, by[at]!, sight)))),
   ...numbers,
 })
 export type GroupShown = Figures & Record<string, string | number | null>
@@ -78,10 +78,7 @@ export const personal = (text: string | null | undefined, sight: Sight): string 
  * An object that only a token with the scope `read:personal` sees, as JSON. `isCut`: the JSON cannot
  * be parsed.
  */
-export const personalObjectOf = (
-  json: string | null,
-  sight: Sight,
-): { json: string; isCut: boolean } | undefined => {
+export const personalObjectOf = (json: string | null, sight: Sight): { json: string; isCut: boolean } | undefined => {
   if (json === null || !sight.readsPersonal) return undefined
   const { text } = show(json, MOST_JSON_CHARACTERS, sight)
   // The `isCut` of `show` does not tell: `show` can replace several characters by one.

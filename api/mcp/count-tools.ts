@@ -32,17 +32,23 @@ export const countTool = defineTool({
     order: v.optional(
       v.pipe(
         choice([...ORDERS, 'contractValue']),
-        v.description('feedback: most first. satisfaction: least first. bad: greatest share first. contractValue: greatest first, by account.'),
+        v.description(
+          'feedback: most first. satisfaction: least first. bad: greatest share first. contractValue: greatest first, by account.',
+        ),
       ),
     ),
-    nps: v.optional(v.pipe(v.boolean(), v.description('Also the Net Promoter Score, of sources on a scale of 0 to 10.')), false),
+    nps: v.optional(
+      v.pipe(v.boolean(), v.description('Also the Net Promoter Score, of sources on a scale of 0 to 10.')),
+      false,
+    ),
     limit: groupLimit,
     next,
   }),
   run: async (asked, { of: kind, by, filters: wanted, order, nps, limit, next: from }) => {
     if (order === 'contractValue' && by?.[0] !== 'account') return ONLY_ACCOUNTS
     const isOfConversations = kind === 'conversations'
-    if (isOfConversations && (nps || wanted.projectId !== undefined || by?.some((name) => name === 'project'))) return NO_PROJECTS
+    if (isOfConversations && (nps || wanted.projectId !== undefined || by?.some((name) => name === 'project')))
+      return NO_PROJECTS
     const counted = by ?? (['source'] as const)
     const counts = await countForAgent(asked, {
       of: isOfConversations ? 'conversation' : 'feedback',
@@ -56,7 +62,10 @@ export const countTool = defineTool({
     const scores = nps ? await scoresFor(asked, counted, wanted) : undefined
     if (scores !== undefined && isRefusal(scores)) return scores
     const { groups, groupsInAll, next: more, ...total } = counts
-    const shown = groups.map((group) => ({ ...group, ...scores?.get(JSON.stringify(counted.map((name) => group[name] ?? null))) }))
+    const shown = groups.map((group) => ({
+      ...group,
+      ...scores?.get(JSON.stringify(counted.map((name) => group[name] ?? null))),
+    }))
     const answer = {
       ...total,
       ...(scores && (scores.get('total') ?? NO_SCORE)),
@@ -73,7 +82,11 @@ const NO_PROJECTS = invalid(['conversations have no project and no nps: leave th
 const NO_SCORE = { nps: null, answers: 0 }
 
 /** Conversations are counted under their name. */
-const ofConversations = <T extends { feedback: number; groups?: { feedback: number }[] }>({ feedback, groups, ...rest }: T) => ({
+const ofConversations = <T extends { feedback: number; groups?: { feedback: number }[] }>({
+  feedback,
+  groups,
+  ...rest
+}: T) => ({
   conversations: feedback,
   ...rest,
   groups: groups?.map(({ feedback: count, ...group }) => ({ ...group, conversations: count })),
@@ -103,7 +116,10 @@ const scoresFor = async (
 const span = (description: string) =>
   v.optional(
     v.pipe(
-      v.strictObject({ from: time('From this date or time on.'), to: v.optional(endTime('A date includes its day; now if left out.')) }),
+      v.strictObject({
+        from: time('From this date or time on.'),
+        to: v.optional(endTime('A date includes its day; now if left out.')),
+      }),
       v.description(description),
     ),
   )
@@ -134,12 +150,19 @@ export const comparePeriods = defineTool({
       after: { ...shortSpan(after), ...found.after },
     }
     const records = found.before.feedback + found.after.feedback
-    const answer = { ...figures, hints: hintsOf(wanted, { found: records, by: [by] }), grows: found.grows, falls: found.falls }
+    const answer = {
+      ...figures,
+      hints: hintsOf(wanted, { found: records, by: [by] }),
+      grows: found.grows,
+      falls: found.falls,
+    }
     return { answer, records }
   },
 })
 
-const PERIODS_ONLY = invalid(['filters.createdFrom and filters.createdTo do not fit here: put the times into later and earlier'])
+const PERIODS_ONLY = invalid([
+  'filters.createdFrom and filters.createdTo do not fit here: put the times into later and earlier',
+])
 const EMPTY_PERIOD = invalid(['each period must begin before it ends'])
 
 const least = (one: string, other: string): string => (one < other ? one : other)

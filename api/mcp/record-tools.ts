@@ -25,10 +25,7 @@ const TOP_GROUPS = 10
 const NO_SUCH_RECORD: Refusal = { refused: 'no-such-record' }
 
 /** A feedback with its customer, account and project, and other feedback of the customer. */
-export const readFeedback = async (
-  asked: AgentRead,
-  id: string,
-): Promise<Answered | Refusal> => {
+export const readFeedback = async (asked: AgentRead, id: string): Promise<Answered | Refusal> => {
   const { workspaceId, sight, agentReads } = asked
   const found = await findRecord(asked, 'feedback', id)
   if (isRefusal(found)) return found
@@ -63,10 +60,7 @@ export const getFeedback = defineTool({
 })
 
 /** The feedback of an account, in figures and in its latest quotes. */
-export const readAccount = async (
-  asked: AgentRead,
-  given: string,
-): Promise<Answered | Refusal> => {
+export const readAccount = async (asked: AgentRead, given: string): Promise<Answered | Refusal> => {
   const { workspaceId, sight, agentReads, dependencies } = asked
   const found = await withPermit(asked, async () => {
     const id = await dependencies.currentId(workspaceId, { kind: 'account', id: given })

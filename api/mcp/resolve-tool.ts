@@ -1,10 +1,5 @@
 import * as v from 'valibot'
-import {
-  accountIdKey,
-  canonicalDomain,
-  canonicalEmail,
-  contactIdKey,
-} from '../../contract/identity/keys.ts'
+import { accountIdKey, canonicalDomain, canonicalEmail, contactIdKey } from '../../contract/identity/keys.ts'
 import { identifier } from '../../contract/query-fields.ts'
 import type { LookUpKeys } from '../../db/reads/lists.ts'
 import type { NamedThing } from '../../db/reads/names.ts'
@@ -33,7 +28,8 @@ export const resolve = defineTool({
   run: async (asked, given) => {
     const { name, domain, email, externalId, source } = given
     if ([name, domain, email, externalId].filter((key) => key !== undefined).length !== 1) return ONE_KEY
-    const found = name === undefined ? await findByKey(asked, { domain, email, externalId, source }) : await findByName(asked, name)
+    const found =
+      name === undefined ? await findByKey(asked, { domain, email, externalId, source }) : await findByName(asked, name)
     if (isRefusal(found)) return found
     const hints = found.length === 0 ? [NO_MATCH] : undefined
     return { answer: { hints, matches: found }, records: found.length }
@@ -41,7 +37,8 @@ export const resolve = defineTool({
 })
 
 const ONE_KEY = invalid(['give one of name, domain, email and externalId; source goes with externalId'])
-const NO_MATCH = 'Nothing has this key. Try a part of the name, or count_feedback by account, customer, project, tag or source.'
+const NO_MATCH =
+  'Nothing has this key. Try a part of the name, or count_feedback by account, customer, project, tag or source.'
 
 type Match = { kind: string; id?: string; name?: string; domain?: string; contractValue?: number }
 
@@ -61,7 +58,10 @@ const findByName = async (asked: AgentRead, name: string): Promise<Match[] | Ref
   const { meant, names } = found
   const account = meant === undefined || names.some(({ id }) => id === meant) ? [] : [{ kind: 'account', id: meant }]
   const first = names.filter(({ id }) => id !== null && id === meant)
-  return [...account, ...[...first, ...names.filter((each) => !first.includes(each))].map((each) => matchOf(each, sight))]
+  return [
+    ...account,
+    ...[...first, ...names.filter((each) => !first.includes(each))].map((each) => matchOf(each, sight)),
+  ]
 }
 
 const matchOf = ({ kind, id, name, domain, contractValue }: NamedThing, sight: Sight): Match =>
@@ -101,7 +101,8 @@ type FoundRecord = { id: string; name?: string; email?: string; domain?: string;
 /** People stay hidden from a token without `read:personal`. */
 const recordMatch = (kind: 'account' | 'customer', record: FoundRecord, sight: Sight): Match => {
   const { id, name, email, domain, contractValue } = record
-  if (kind === 'customer') return definedMembers({ kind, id, name: personal(name, sight), email: personal(email, sight) }) as Match
+  if (kind === 'customer')
+    return definedMembers({ kind, id, name: personal(name, sight), email: personal(email, sight) }) as Match
   return definedMembers({
     kind,
     id,

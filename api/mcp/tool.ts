@@ -67,7 +67,11 @@ export const invalid = (messages: readonly string[]): Refusal => ({
  */
 export const shownSchema = (schema: v.GenericSchema): StandardSchemaWithJSON => {
   // Checks and transformations of our own have no form in JSON Schema: descriptions tell them.
-  const { $schema: _, ...made } = toJsonSchema(schema, { typeMode: 'input', errorMode: 'ignore', target: 'draft-2020-12' })
+  const { $schema: _, ...made } = toJsonSchema(schema, {
+    typeMode: 'input',
+    errorMode: 'ignore',
+    target: 'draft-2020-12',
+  })
   const json = withoutFormats(made) as Record<string, unknown>
   return {
     '~standard': {

@@ -147,7 +147,11 @@ describe('agents that ask about the demo', () => {
   })
 
   it('get the same answer for arguments in a similar form', async () => {
-    const asked = { by: ['tag', 'source'], filters: { tag: ['battery'], satisfactionMax: 0.5, source: 'demo' }, limit: 3 }
+    const asked = {
+      by: ['tag', 'source'],
+      filters: { tag: ['battery'], satisfactionMax: 0.5, source: 'demo' },
+      limit: 3,
+    }
     const expected = await agent.call('count_feedback', asked)
     assert.ok(expected.feedback > 0)
     for (const similar of [

@@ -45,7 +45,8 @@ export const KEYS: readonly Question[] = [
   ],
   [
     'Which account has the domain of the bank?',
-    async (call) => pick((await call('resolve', { domain: 'https://www.Cedar-Bridge-Bank.example.com/x' })).matches, 'kind', 'id'),
+    async (call) =>
+      pick((await call('resolve', { domain: 'https://www.Cedar-Bridge-Bank.example.com/x' })).matches, 'kind', 'id'),
     `select 'account', ${BANK}`,
   ],
   [
@@ -80,20 +81,31 @@ export const KEYS: readonly Question[] = [
   [
     'How much does each account say each month?',
     async (call) =>
-      pick((await call('count_feedback', { by: ['account', 'month'], limit: '6' })).groups, 'account', 'month', 'feedback'),
+      pick(
+        (await call('count_feedback', { by: ['account', 'month'], limit: '6' })).groups,
+        'account',
+        'month',
+        'feedback',
+      ),
     `select of_account, to_char(created_at at time zone 'utc', 'YYYY-MM'), count(*)::int from f group by 1, 2
      order by 3 desc, 1 nulls first, 2 limit 6`,
   ],
   [
     'Which customers say most each month?',
     async (call) =>
-      pick((await call('count_feedback', { by: ['customer', 'month'], limit: 5 })).groups, 'customer', 'month', 'feedback'),
+      pick(
+        (await call('count_feedback', { by: ['customer', 'month'], limit: 5 })).groups,
+        'customer',
+        'month',
+        'feedback',
+      ),
     `select contact_id, to_char(created_at at time zone 'utc', 'YYYY-MM'), count(*)::int from f group by 1, 2
      order by 3 desc, 1 nulls first, 2 limit 5`,
   ],
   [
     'Which topics come up in which source?',
-    async (call) => pick((await call('count_feedback', { by: ['tag', 'source'], limit: 7 })).groups, 'tag', 'source', 'feedback'),
+    async (call) =>
+      pick((await call('count_feedback', { by: ['tag', 'source'], limit: 7 })).groups, 'tag', 'source', 'feedback'),
     `select tag, source, count(*)::int ${TAGS} group by 1, 2 order by 3 desc, 1, 2 limit 7`,
   ],
   [
@@ -118,7 +130,12 @@ export const KEYS: readonly Question[] = [
   ],
   [
     'How does the NPS develop by month?',
-    async (call) => pick((await call('count_feedback', { by: 'month', nps: 'true', filters: { source: 'demo-survey' } })).groups, 'month', 'nps'),
+    async (call) =>
+      pick(
+        (await call('count_feedback', { by: 'month', nps: 'true', filters: { source: 'demo-survey' } })).groups,
+        'month',
+        'nps',
+      ),
     `select to_char(created_at at time zone 'utc', 'YYYY-MM'), ${NPS} from f where source = 'demo-survey' group by 1 order by 1 desc`,
   ],
   [
@@ -162,7 +179,8 @@ export const KEYS: readonly Question[] = [
   ],
   [
     'With which accounts did we talk most?',
-    async (call) => pick((await call('count_feedback', { of: 'conversations', by: 'account' })).groups, 'account', 'conversations'),
+    async (call) =>
+      pick((await call('count_feedback', { of: 'conversations', by: 'account' })).groups, 'account', 'conversations'),
     `select c.account_id, count(distinct o.conversation_id)::int from conversation_contact as o join contact as c on c.id = o.contact_id
      group by 1 order by 2 desc, 1`,
   ],

@@ -35,8 +35,7 @@ export const RECORDS: readonly Question[] = [
   ],
   [
     'What does the loudest account complain about?',
-    async (call) =>
-      list(call, { filters: { accountId: await most(call, 'account'), ratingMax: 2 }, limit: 20 }),
+    async (call) => list(call, { filters: { accountId: await most(call, 'account'), ratingMax: 2 }, limit: 20 }),
     `select id from f where of_account = ${TOP_ACCOUNT} and rating <= 2 ${NEWEST} 20`,
   ],
   [

@@ -18,7 +18,11 @@ const receive = async () => {
   const posted: Posted[] = []
   const { url, stop } = await serveHttp((request, response, bytes) => {
     const body = String(bytes)
-    posted.push({ body, headers: request.headers as Record<string, string>, message: JSON.parse(body) as WebhookMessage })
+    posted.push({
+      body,
+      headers: request.headers as Record<string, string>,
+      message: JSON.parse(body) as WebhookMessage,
+    })
     response.writeHead(204).end()
   })
   const about = (id: string): WebhookMessage[] =>
@@ -50,7 +54,12 @@ describe('webhooks over HTTP', () => {
     await until('the message arrives', async () => posted.some(({ message }) => message.data.id === id))
     for (const { body, headers } of posted) await verifyWebhook(secret, { body, headers })
     for (const token of [own.readToken, own.accessToken])
-      for (const [method, path] of [['GET', ''], ['POST', ''], ['GET', `/${webhook.id}`], ['DELETE', `/${webhook.id}`]]) {
+      for (const [method, path] of [
+        ['GET', ''],
+        ['POST', ''],
+        ['GET', `/${webhook.id}`],
+        ['DELETE', `/${webhook.id}`],
+      ]) {
         const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
         const answer = await fetch(`${service.urls[0]}/api/v1/webhooks${path}`, { method: method!, headers })
         assert.equal(answer.status, 403, `${method} ${path}`)
@@ -112,9 +121,19 @@ describe('webhooks over HTTP', () => {
     await say({ ...body, sourceId: 'changes', rating: 5 })
     await own.submit('/contacts/purge', contact, { token: own.adminToken })
     const last = await say(body)
-    await until('the tombstone and the last feedback arrive', async () => about(last).length > 0 && about(purged).length > 0)
-    assert.deepEqual(about(changing).map(({ data }) => data.record?.['rating' as never]), [1], 'nothing tells that it left the filter')
-    assert.deepEqual(about(purged).map(({ type }) => type), ['feedback.deleted'])
+    await until(
+      'the tombstone and the last feedback arrive',
+      async () => about(last).length > 0 && about(purged).length > 0,
+    )
+    assert.deepEqual(
+      about(changing).map(({ data }) => data.record?.['rating' as never]),
+      [1],
+      'nothing tells that it left the filter',
+    )
+    assert.deepEqual(
+      about(purged).map(({ type }) => type),
+      ['feedback.deleted'],
+    )
     for (const id of others) assert.deepEqual(about(id), [])
     assert.ok(posted.every(({ message }) => message.data.kind === 'feedback'))
     const status = async () => client.getWebhook(webhook.id)
@@ -128,7 +147,10 @@ describe('webhooks over HTTP', () => {
     const { client, say } = await workspaceOf()
     const { about, url, stop } = await receive()
     const { webhook } = await client.createWebhook({ url, kinds: ['feedback'], holdUntilTagged: true })
-    const ids = [await say({ description: 'The export of invoices fails' }), await say({ description: 'x', tags: ['given'] })]
+    const ids = [
+      await say({ description: 'The export of invoices fails' }),
+      await say({ description: 'x', tags: ['given'] }),
+    ]
     await until('both arrive', async () => ids.every((id) => about(id).length > 0))
     await until('nothing is undelivered', async () => {
       const { isBehind, undelivered } = await client.getWebhook(webhook.id)
@@ -155,7 +177,10 @@ describe('webhooks over HTTP', () => {
       [webhook?.kinds, webhook?.filter, webhook?.holdUntilTagged],
       [['feedback', 'account'], { source: 'Mail', tag: ['a', 'b'], satisfactionMax: 0.4 }, true],
     )
-    assert.match(await outputOf(service, PROGRAM, 'list'), /feedback,account {2}\{"source":"Mail".*\} {2}holds until tagged/)
+    assert.match(
+      await outputOf(service, PROGRAM, 'list'),
+      /feedback,account {2}\{"source":"Mail".*\} {2}holds until tagged/,
+    )
     for (const [words, says] of [
       [['--kinds', 'person'], /--kinds\.0 must be one of feedback/],
       [['--filter', 'sauce=x'], /--filter\S* must be an object of filters/],

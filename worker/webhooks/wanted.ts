@@ -17,7 +17,8 @@ export const chooseWanted = async (
   changes: readonly Change[],
 ): Promise<Wanted[]> => {
   const ofKinds = kinds === null ? changes : changes.filter(({ kind }) => kinds.includes(kind))
-  const isFiltered = ({ kind, record }: Change): boolean => filter !== null && kind === 'feedback' && record !== undefined
+  const isFiltered = ({ kind, record }: Change): boolean =>
+    filter !== null && kind === 'feedback' && record !== undefined
   const ids = ofKinds.filter(isFiltered).map(({ id }) => id)
   const filters = ids.length === 0 ? {} : v.parse(feedbackFilters, filter)
   const matching = ids.length === 0 ? NONE : await findMatching(sql, { workspaceId, filters, ids })
