@@ -181,7 +181,7 @@ const addReads = (
   const put = timed((arrival, { source = '' }) => putSource(dependencies, arrival, source))
   app.put(`${BASE_PATH}/sources/:source`, put, UNPARSED)
   for (const { method, path, handle } of WEBHOOK_ROUTES) {
-    const answer = timed((arrival, { id }) => answerWebhooks(dependencies, arrival, { id, handle }))
+    const answer = timed((arrival, { id } = {}) => answerWebhooks(dependencies, arrival, { id, handle }))
     app.route(method, `${BASE_PATH}${path}`, answer, UNPARSED)
   }
   for (const { path, handlerFor } of READ_ROUTES) {

@@ -52,7 +52,9 @@ export const FILTERS = {
   createdTo: v.optional(endTime('The same; a date includes its day.')),
 } as const
 
+const NAMES = Object.keys(FILTERS).join(', ')
+
 export const feedbackFilters = v.pipe(
-  v.strictObject(FILTERS, `an object of filters, which are ${Object.keys(FILTERS).join(', ')}`),
+  v.strictObject(FILTERS, ({ expected }) => (expected === 'never' ? `one of the filters ${NAMES}` : 'an object')),
   v.description('What matches all of these filters.'),
 )

@@ -185,10 +185,10 @@ export const KEYS: readonly Question[] = [
      group by 1 order by 2 desc, 1`,
   ],
   [
-    'In which conversations is a camera named?',
-    async (call) => list(call, { of: 'conversations', filters: { q: 'camera' }, limit: 20 }),
-    `select id from conversation as r where title ilike '%camera%'
-       or exists (select from message as m where m.conversation_id = r.id and content ilike '%camera%') ${NEWEST} 20`,
+    'In which conversations is the picture named?',
+    async (call) => list(call, { of: 'conversations', filters: { q: 'picture' }, limit: 20 }),
+    `select id from conversation as r where title ilike '%picture%'
+       or exists (select from message as m where m.conversation_id = r.id and content ilike '%picture%') ${NEWEST} 20`,
   ],
   [
     'Which accounts that name the battery are worth most?',

@@ -102,7 +102,7 @@ describe('npm run export', () => {
   it('writes feedback and accounts that join by id, also where the account comes through the customer', async () => {
     const workspace = `joins ${randomUUID()}`
     const own = await ownWorkspace({ sql: service.all, urls: service.urls }, workspace)
-    const account = { id: 'acme', properties: { $name: 'Acme', $contractValue: 1200 } }
+    const account = { id: 'acme', properties: { $name: 'Acme', $domain: 'acme.example', $contractValue: 1200 } }
     await own.submit('/contacts/identify', { id: 'ann', properties: { $email: 'ann@acme.example' }, account })
     const bodies = [
       { description: 'by customer', tags: ['a, b', '"c"', 'ü'], contact: { email: 'ann@acme.example' } },

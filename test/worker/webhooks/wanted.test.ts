@@ -25,7 +25,8 @@ const prepare = async (scope: Partial<WebhookScope>) => {
   await makeWorkspaces(sql, [workspaceId])
   const id = (await createWebhook(sql, { workspaceId, url, from: 0, ...ALL, ...scope }))!
   let position = 0
-  const reach = () => sql`update workspace_progress set change_position = ${position} where workspace_id = ${workspaceId}`
+  const reach = () =>
+    sql`update workspace_progress set change_position = ${position} where workspace_id = ${workspaceId}`
   const places = createPlaces()
   const { signal } = new AbortController()
   return {
@@ -75,7 +76,10 @@ describe('a webhook that chooses', () => {
     const [held] = (await feed.feedback(1, null)) as [string]
     const [tagged] = (await feed.feedback(1, [])) as [string]
     assert.equal(await feed.deliver(), 1)
-    assert.deepEqual(feed.sent.map(({ id }) => id), [tagged])
+    assert.deepEqual(
+      feed.sent.map(({ id }) => id),
+      [tagged],
+    )
     assert.ok(await feed.reached())
     assert.deepEqual(await feed.waiting(), ['waits for tags'])
     await feed.tag(held, ['a'])
@@ -103,7 +107,10 @@ describe('a webhook that chooses', () => {
     const held = await feed.feedback(1_100, null)
     const [tagged] = (await feed.feedback(1, ['b'])) as [string]
     assert.equal(await feed.deliver(), 1)
-    assert.deepEqual(feed.sent.map(({ id }) => id), [tagged])
+    assert.deepEqual(
+      feed.sent.map(({ id }) => id),
+      [tagged],
+    )
     await feed.tag(held[1_050]!, ['c'])
     assert.equal(await feed.deliver(), 1)
     feed.stop()
