@@ -153,10 +153,7 @@ const createRoutes = (dependencies: AppDependencies) => {
     )
     .get('/', ({ request }) => answerStartPage(request, ADDRESSES))
     .get('/healthz', () => Response.json({ alive: true }))
-    .get('/readyz', async () => {
-      const ready = await isReady()
-      return Response.json({ ready }, { status: ready ? 200 : 503 })
-    })
+    .get('/readyz', async () => readyAnswer(await isReady()))
     .get(DOCUMENT_PATH, openApiPage(BASE_PATH, sendFile))
     .get(DOCS_PATH, ({ request }) => docs(request))
     .get(`${DOCS_PATH}/*`, ({ request }) => docs(request))
@@ -181,7 +178,7 @@ const addReads = (
   const put = timed((arrival, { source = '' }) => putSource(dependencies, arrival, source))
   app.put(`${BASE_PATH}/sources/:source`, put, UNPARSED)
   for (const { method, path, handle } of WEBHOOK_ROUTES) {
-    const answer = timed((arrival, { id } = {}) => answerWebhooks(dependencies, arrival, { id, handle }))
+    const answer = timed((arrival, { id }) => answerWebhooks(dependencies, arrival, { id, handle }))
     app.route(method, `${BASE_PATH}${path}`, answer, UNPARSED)
   }
   for (const { path, handlerFor } of READ_ROUTES) {
@@ -195,15 +192,16 @@ type RouteContext = {
   request: Request
   token: string | undefined
   route: string
-  params: Readonly<Record<string, string>>
+  /** Undefined at a path without parameters. */
+  params: Readonly<Record<string, string>> | undefined
 }
 
 const createTimed =
   (answered: Metrics['answered'], tracing: Tracing | undefined) =>
-  (handle: (arrival: Arrival, params: RouteContext['params']) => Promise<Response>) =>
+  (handle: (arrival: Arrival, params: Readonly<Record<string, string>>) => Promise<Response>) =>
   // If a handler does not destructure its context, Elysia builds all parts of the context, cookies
   // too, and builds every answer twice.
-  async ({ request, token, route, params }: RouteContext): Promise<Response> => {
+  async ({ request, token, route, params = {} }: RouteContext): Promise<Response> => {
     const beganAt = performance.now()
     const span = tracing && spanOf(request)
     span?.set({ 'http.route': route })
@@ -232,6 +230,8 @@ const createEmptyApp = () =>
     .derive({ as: 'global' }, ({ bearer: cut, headers: { authorization = '' } }) => ({
       token: checkedToken(authorization, cut),
     }))
+
+const readyAnswer = (ready: boolean): Response => Response.json({ ready }, { status: ready ? 200 : 503 })
 
 const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error)
 

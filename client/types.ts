@@ -714,9 +714,7 @@ export type Webhook = {
   /** The kinds of records whose changes it gets. Null: all. */
   readonly kinds: readonly string[] | null
   /** The filter of its feedback, as it was given. */
-  readonly filter: {
-    readonly [key: string]: unknown
-  } | null
+  readonly filter: FeedbackFilters | null
   /** Whether feedback waits for its generated tags. */
   readonly holdUntilTagged: boolean
   /** The change position that it has reached. */

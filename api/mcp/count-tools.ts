@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { endTime, feedbackFilters, time } from '../../contract/feedback-filters.ts'
+import { endTime, type feedbackFilters, time } from '../../contract/feedback-filters.ts'
 import { instantOf } from '../../contract/date-time.ts'
 import type { Span } from '../../db/reads/comparison.ts'
 import { type Dimensions, ORDERS } from '../../db/reads/counts.ts'

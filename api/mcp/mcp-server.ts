@@ -83,7 +83,7 @@ const registerTool = (
       if (isRefusal(answered)) return { content: [{ type: 'text', text: refusalText(answered) }], isError: true }
       return {
         content: [{ type: 'text', text: JSON.stringify(answered.answer) }],
-        structuredContent: answered.answer as Record<string, unknown>,
+        structuredContent: answered.answer,
       }
     },
   )

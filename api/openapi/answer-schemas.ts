@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { feedbackFilters } from '../../contract/feedback-filters.ts'
 import { about } from '../../contract/fields.ts'
 import { MAX_REPORTED_PROBLEMS } from '../../contract/limits.ts'
 import { receipt } from '../../contract/receipt.ts'
@@ -99,7 +100,7 @@ const webhook = about(
       '`failed`: no delivery was confirmed for a day, or tombstones have expired. `gone`: the receiver answered 410.',
     ),
     kinds: orNull(v.array(v.string()), 'The kinds of records whose changes it gets. Null: all.'),
-    filter: orNull(records.anyObject('As it was given.'), 'The filter of its feedback, as it was given.'),
+    filter: orNull(feedbackFilters, 'The filter of its feedback, as it was given.'),
     holdUntilTagged: about(v.boolean(), 'Whether feedback waits for its generated tags.'),
     position: number('The change position that it has reached.'),
     isBehind: about(v.boolean(), 'Whether there are later changes.'),

@@ -45,7 +45,10 @@ const placeOf = (by: Dimensions): v.GenericSchema<unknown, GroupPlace> =>
 /** The key of each dimension under its name, such as `account`, and its name as `accountName`. */
 const countOf = ({ keys, ...figures }: Group, by: Dimensions): object => ({
   ...Object.fromEntries(
-    keys.flatMap(({ key, name }, at) => [[by[at]!, key], ...(name === null ? [] : [[`${by[at]!}Name`, name]])]),
+    keys.flatMap(({ key, name }, at): [string, string | null][] => [
+      [by[at]!, key],
+      ...(name === null ? [] : [[`${by[at]!}Name`, name]]),
+    ]),
   ),
   ...figures,
 })

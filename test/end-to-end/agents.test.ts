@@ -38,7 +38,7 @@ describe('agents that ask about the demo', () => {
   })
 
   /** Calls a tool, and compares each quote in the answer with its stored record. */
-  const call = async (tool: string, args: { by?: unknown } = {}) => {
+  const call = async (tool: string, args: { by?: string | readonly string[] } = {}) => {
     const answer = await agent.call(tool, args)
     calls++
     called.add(tool)
@@ -163,11 +163,12 @@ describe('agents that ask about the demo', () => {
   })
 
   it('get a hint where an answer could mislead', async () => {
-    const hinted = async (args: Record<string, unknown>) => (await agent.call('count_feedback', args)).hints?.[0]
+    const hinted = async (args: Record<string, unknown>): Promise<string> =>
+      String((await agent.call('count_feedback', args)).hints?.[0])
     assert.match(await hinted({ filters: { tag: 'Battery' } }), /Tags and sources must be written exactly/)
     assert.match(await hinted({ filters: { ratingMax: 2 } }), /different scales/)
     assert.match(await hinted({ by: 'rating' }), /different scales/)
-    assert.equal(await hinted({ by: 'rating', filters: { source: 'demo' } }), undefined)
+    assert.equal(await hinted({ by: 'rating', filters: { source: 'demo' } }), 'undefined')
     assert.match((await agent.call('list_feedback', { filters: { q: 'zyzzyva' } })).hints[0], /Nothing matches/)
     assert.match((await agent.call('resolve', { name: 'zyzzyva' })).hints[0], /Try a part of the name/)
   })

@@ -73,8 +73,15 @@ export const compared =
   (side: 'grows' | 'falls', { by, ...args }: { by: string; limit: number }) =>
   async (call: Call): Promise<unknown[][]> => {
     const answer = await call('compare_periods', { by, later: LATER, ...args })
-    return answer[side].map((group: ToolAnswer) => [group[by], group.before.feedback, group.after.feedback])
+    return changesIn(answer[side]).map(({ before, after, ...group }) => [
+      group[by],
+      before['feedback'],
+      after['feedback'],
+    ])
   }
+type Change = { before: Record<string, unknown>; after: Record<string, unknown>; [key: string]: unknown }
+/** The changed groups of `compare_periods`. */
+export const changesIn = (groups_: unknown): Change[] => groups_ as Change[]
 export const story =
   (account: string, rows: (answer: ToolAnswer) => unknown[][]) =>
   async (call: Call): Promise<unknown[][]> =>

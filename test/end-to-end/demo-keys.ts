@@ -1,6 +1,7 @@
 import {
   BANK,
   BY_SIZE,
+  changesIn,
   groups,
   LATER,
   list,
@@ -147,11 +148,7 @@ export const KEYS: readonly Question[] = [
     'Which topics make customers less content than before?',
     async (call) => {
       const { falls } = await call('compare_periods', { by: 'tag', later: LATER, order: 'satisfaction', limit: 5 })
-      return falls.map(({ tag, before, after }: Readonly<Record<string, Record<string, unknown>>>) => [
-        tag,
-        before!['satisfaction'],
-        after!['satisfaction'],
-      ])
+      return changesIn(falls).map(({ tag, before, after }) => [tag, before['satisfaction'], after['satisfaction']])
     },
     `select tag, round(${mean(`not ${SPLIT}`)}::numeric, 4)::float8, round(${mean(SPLIT)}::numeric, 4)::float8 ${TAGS} where ${IN_BOTH}
      group by 1 having ${mean(SPLIT)} < ${mean(`not ${SPLIT}`)} order by ${mean(SPLIT)} - ${mean(`not ${SPLIT}`)}, 1 limit 5`,
@@ -164,7 +161,7 @@ export const KEYS: readonly Question[] = [
         earlier: { from: '2026-01-01', to: '2026-01-31' },
         later: { from: '2026-03-01', to: '2026-03-31' },
       })
-      return [answer.before, answer.after].map((span) => FIGURE_NAMES.map((name) => span[name]))
+      return pick([answer.before, answer.after], ...FIGURE_NAMES)
     },
     `select ${RATED} from f where extract(month from created_at at time zone 'utc') in (1, 3) and created_at >= '2026-01-01Z'
      group by date_trunc('month', created_at at time zone 'utc') order by date_trunc('month', created_at at time zone 'utc')`,
@@ -198,10 +195,7 @@ export const KEYS: readonly Question[] = [
   ],
   [
     'How is the topic written that has to do with batteries?',
-    async (call) =>
-      (await call('resolve', { name: 'BATTERY' })).matches
-        .filter(({ kind }: { kind: string }) => kind === 'tag')
-        .map(({ name }: { name: string }) => [name]),
-    `select title from feedback_category where title ilike '%battery%' order by length(title), title limit 20`,
+    async (call) => pick((await call('resolve', { name: 'BATTERY' })).matches, 'kind', 'name'),
+    `select 'tag', title from feedback_category where title ilike '%battery%' order by length(title), title limit 20`,
   ],
 ]

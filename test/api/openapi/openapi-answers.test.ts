@@ -33,7 +33,11 @@ describe('the answers in the OpenAPI document', () => {
   const RECORDS = RESOURCES.map(({ path }) => `GET /${path}/{id}`)
   const CHANGES = 'GET /changes'
   const READS = [...RESOURCES.map(({ path }) => `GET /${path}`), ...RECORDS, CHANGES, 'GET /counts', 'GET /sources']
-  const SETS = 'PUT /sources/{source}'
+  const HOOK = ['GET /webhooks/{id}', 'DELETE /webhooks/{id}']
+  const HOOKS = ['GET /webhooks', 'POST /webhooks']
+  /** Settings that admins send as a body, and all that only admins may do besides purges. */
+  const SETS = ['PUT /sources/{source}', 'POST /webhooks']
+  const OF_ADMINS = ['PUT /sources/{source}', ...HOOKS, ...HOOK]
   /** The operations at paths that serve both submissions and reads. */
   const BOTH = ['/feedbacks', '/conversations'].flatMap((path) => [`POST ${path}`, `GET ${path}`])
   const METRICS = 'GET /metrics'
@@ -46,33 +50,34 @@ describe('the answers in the OpenAPI document', () => {
   const GIVEN_BY: {
     [R in Exclude<Refusal['refused'], 'not-found' | 'origin'>]: [Extract<Refusal, { refused: R }>, readonly string[]][]
   } = {
-    unauthenticated: [[{ refused: 'unauthenticated' }, [...POSTS, SETS, ...READS, RECEIPTS, METRICS]]],
+    unauthenticated: [[{ refused: 'unauthenticated' }, [...POSTS, ...OF_ADMINS, ...READS, RECEIPTS, METRICS]]],
     forbidden: [
       [{ refused: 'forbidden', needs: 'submit' }, [...SUBMITTING, RECEIPTS]],
-      [{ refused: 'forbidden', needs: 'admin' }, [PURGES, SETS]],
+      [{ refused: 'forbidden', needs: 'admin' }, [PURGES, ...OF_ADMINS]],
       [{ refused: 'forbidden', needs: 'read' }, READS],
     ],
-    'not-json': [[{ refused: 'not-json' }, [...POSTS, SETS]]],
-    'too-large': [[{ refused: 'too-large', maxBytes: 1 }, [...POSTS, SETS]]],
+    'not-json': [[{ refused: 'not-json' }, [...POSTS, ...SETS]]],
+    'too-large': [[{ refused: 'too-large', maxBytes: 1 }, [...POSTS, ...SETS]]],
     'too-large-propagated': [[{ refused: 'too-large-propagated', maxBytes: 1 }, ['POST /conversations']]],
-    'too-slow': [[{ refused: 'too-slow' }, [...POSTS, SETS]]],
+    'too-slow': [[{ refused: 'too-slow' }, [...POSTS, ...SETS]]],
     invalid: [[{ refused: 'invalid', problems: [{ message: 'The body is required', path: '' }] }, EVERYWHERE]],
     'rate-limited': [[{ refused: 'rate-limited', most: 10, windowSeconds: 60, retryAfterSeconds: 6 }, SINGLE]],
     'no-such-contact': [[{ refused: 'no-such-contact' }, [PURGES]]],
     'no-such-submission': [[{ refused: 'no-such-submission' }, [RECEIPTS]]],
-    'no-such-record': [[{ refused: 'no-such-record' }, RECORDS]],
+    'no-such-record': [[{ refused: 'no-such-record' }, [...RECORDS, ...HOOK]]],
     'position-expired': [[{ refused: 'position-expired' }, [CHANGES]]],
     'idempotency-key-of-other-body': [[{ refused: 'idempotency-key-of-other-body' }, SINGLE]],
     'wrong-method': [
       [{ refused: 'wrong-method', allow: 'POST' }, POSTS.filter((name) => !BOTH.includes(name))],
-      [{ refused: 'wrong-method', allow: 'GET, POST' }, BOTH],
-      [{ refused: 'wrong-method', allow: 'PUT' }, [SETS]],
+      [{ refused: 'wrong-method', allow: 'GET, POST' }, [...BOTH, ...HOOKS]],
+      [{ refused: 'wrong-method', allow: 'GET, DELETE' }, HOOK],
+      [{ refused: 'wrong-method', allow: 'PUT' }, ['PUT /sources/{source}']],
       [
         { refused: 'wrong-method', allow: 'GET' },
         [RECEIPTS, METRICS, ...HEALTH, ...READS.filter((name) => !BOTH.includes(name))],
       ],
     ],
-    unavailable: [[{ refused: 'unavailable', why: 'postgres' }, [...POSTS, SETS, ...READS, RECEIPTS, METRICS]]],
+    unavailable: [[{ refused: 'unavailable', why: 'postgres' }, [...POSTS, ...OF_ADMINS, ...READS, RECEIPTS, METRICS]]],
     unforeseen: [[{ refused: 'unforeseen', requestId: 'x' }, EVERYWHERE]],
   }
   const UNDOCUMENTED_HEADERS = ['content-type', 'connection']
