@@ -30,15 +30,15 @@ export type WebhookDependencies = {
   }
 }
 
-type Asked = { request: Request; workspaceId: string; id: string }
-type Answered = { status: 200 | 201; answer: object } | Refusal
-type Handler = (dependencies: WebhookDependencies, asked: Asked) => Promise<Answered>
+type WebhookRequest = { request: Request; workspaceId: string; id: string }
+type WebhookAnswer = { status: 200 | 201; answer: object } | Refusal
+type HandleWebhooks = (dependencies: WebhookDependencies, asked: WebhookRequest) => Promise<WebhookAnswer>
 
 /** Answers a request about webhooks if its token is an admin token. */
 export const answerWebhooks = async (
   dependencies: WebhookDependencies,
   arrival: Arrival,
-  { id = '', handle }: { id?: string | undefined; handle: Handler },
+  { id = '', handle }: { id?: string | undefined; handle: HandleWebhooks },
 ): Promise<Response> => {
   const { intake, reads } = dependencies
   const caller = await callerOf(intake.authenticate, arrival, 'admin')
@@ -58,26 +58,26 @@ export const answerWebhooks = async (
 }
 
 /** GET /webhooks */
-const listThem: Handler = async ({ webhooks }, { workspaceId }) => {
+const listThem: HandleWebhooks = async ({ webhooks }, { workspaceId }) => {
   const found = await webhooks.list(workspaceId)
   return { status: 200, answer: { webhooks: found.map(shown) } }
 }
 
 /** GET /webhooks/{id} */
-const getOne: Handler = async ({ webhooks }, { workspaceId, id }) => {
+const getOne: HandleWebhooks = async ({ webhooks }, { workspaceId, id }) => {
   const webhook = (await webhooks.list(workspaceId)).find((each) => each.id === asUuid(id))
   return webhook === undefined ? NO_SUCH_WEBHOOK : { status: 200, answer: { webhook: shown(webhook) } }
 }
 
 /** DELETE /webhooks/{id} */
-const deleteOne: Handler = async ({ webhooks }, { workspaceId, id }) => {
+const deleteOne: HandleWebhooks = async ({ webhooks }, { workspaceId, id }) => {
   const own = asUuid(id)
   const isDeleted = own !== undefined && (await webhooks.remove({ workspaceId, id: own }))
   return isDeleted ? { status: 200, answer: { deleted: true } } : NO_SUCH_WEBHOOK
 }
 
 /** POST /webhooks. Only this answer has the secret. */
-const createOne: Handler = async ({ intake, webhooks }, { request, workspaceId }) => {
+const createOne: HandleWebhooks = async ({ intake, webhooks }, { request, workspaceId }) => {
   const received = { request, workspaceId, maxBytes: intake.maxBytes.body }
   const valid = await withBody(intake, received, async (bytes) => validate(bytes, request))
   if (isRefusedIntake(valid)) return valid.refusal

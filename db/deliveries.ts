@@ -35,7 +35,7 @@ export const listRetries = async (
     from undelivered_change
     where workspace_id = ${workspaceId} and webhook_id = ${id} and next_attempt_at is not null
     order by next_attempt_at limit ${MOST_RETRIES}`
-  // Tags come with new changes, so those that wait for tags must not keep new ones away.
+  // Tags come with new changes, so changes that wait for tags must not keep new ones away.
   return {
     due: rows.filter(({ isDue }) => isDue),
     hasRoom: rows.filter(({ waitsForTags }) => !waitsForTags).length < MOST_RETRIES,

@@ -88,7 +88,7 @@ const findByKey = async (asked: AgentRead, { domain, email, externalId, source }
   const matches: Match[] = []
   for (const [kind, filters] of wanted) {
     const list = { kind, limit: MOST_MATCHES, isOldestFirst: true, filters } as const
-    const shownAs = (record: unknown, sight: Sight) => recordMatch(kind, record as FoundRecord, sight)
+    const shownAs = (record: unknown, sight: Sight) => recordMatch(kind, record as MatchingRecord, sight)
     const page = await findRecords(asked, list, { from: undefined, shownAs })
     if (isRefusal(page)) return page
     matches.push(...page.records)
@@ -96,10 +96,10 @@ const findByKey = async (asked: AgentRead, { domain, email, externalId, source }
   return matches
 }
 
-type FoundRecord = { id: string; name?: string; email?: string; domain?: string; contractValue?: number }
+type MatchingRecord = { id: string; name?: string; email?: string; domain?: string; contractValue?: number }
 
 /** People stay hidden from a token without `read:personal`. */
-const recordMatch = (kind: 'account' | 'customer', record: FoundRecord, sight: Sight): Match => {
+const recordMatch = (kind: 'account' | 'customer', record: MatchingRecord, sight: Sight): Match => {
   const { id, name, email, domain, contractValue } = record
   if (kind === 'customer')
     return definedMembers({ kind, id, name: personal(name, sight), email: personal(email, sight) }) as Match

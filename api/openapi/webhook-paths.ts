@@ -4,7 +4,7 @@ import { headersOf, parametersOf } from './headers.ts'
 import { READ_EXAMPLES } from './reading-examples.ts'
 import { refusalsOf, type RefusalAnswerName } from './refusals.ts'
 
-type Operation = {
+type WebhookOperation = {
   operationId: string
   summary: string
   description: string
@@ -15,7 +15,7 @@ type Operation = {
   more?: JsonObject
 }
 
-const operation = ({ status, schema, parameters, refusals, more, ...about }: Operation): JsonObject => ({
+const operation = ({ status, schema, parameters, refusals, more, ...about }: WebhookOperation): JsonObject => ({
   tags: ['Reading'],
   ...about,
   parameters: parametersOf([...parameters, 'RequestId']),

@@ -44,11 +44,7 @@ const placeOf = (by: Dimensions): v.GenericSchema<unknown, GroupPlace> =>
 
 /** The key of each dimension under its name, such as `account`, and its name as `accountName`. */
 const countOf = ({ keys, ...figures }: Group, by: Dimensions): object => ({
-  ...Object.fromEntries(
-    keys.flatMap(({ key, name }, at): [string, string | null][] => [
-      [by[at]!, key],
-      ...(name === null ? [] : [[`${by[at]!}Name`, name]]),
-    ]),
-  ),
+  ...Object.fromEntries(keys.map(({ key }, at) => [by[at]!, key])),
+  ...Object.fromEntries(keys.flatMap(({ name }, at) => (name === null ? [] : [[`${by[at]!}Name`, name] as const]))),
   ...figures,
 })

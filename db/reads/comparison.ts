@@ -3,14 +3,14 @@ import { BAD, type Dimension, DIMENSIONS, type Figures, over, rowsToCount } from
 import { currentFilters, type FeedbackFilters } from './lists.ts'
 
 /** From the first time on, and before the second. */
-export type Span = { from: string; to: string }
+export type Period = { from: string; to: string }
 /** Compares the feedback of two spans, in groups. `order`: the figure whose change is looked for. */
 export type ComparisonRequest = {
   workspaceId: string
   by: Dimension
   filters: FeedbackFilters
-  before: Span
-  after: Span
+  before: Period
+  after: Period
   order: 'feedback' | 'satisfaction'
   limit: number
 }

@@ -1,8 +1,7 @@
-import { type Dimension, type Dimensions, DIMENSIONS } from './counts.ts'
 import { conditionOf, type FeedbackFilters, SATISFACTION } from './lists.ts'
 
 /** What conversations are counted by, where the key is not that of a feedback. */
-const KEYS: Partial<Record<Dimension, { key: string; from: string }>> = {
+const KEYS: Readonly<Partial<Record<string, { key: string; from: string }>>> = {
   tag: { key: 't.tag', from: 'left join unnest(r.tags) as t (tag) on true' },
   customer: { key: 'o.contact_id', from: '' },
   account: {
@@ -15,12 +14,16 @@ const CUSTOMERS = 'left join conversation_contact as o on o.workspace_id = r.wor
 
 /**
  * The conversations to count, as `rowsToCount` has feedback. A conversation counts once for each of
- * its tags, customers and accounts.
+ * its tags, customers and accounts. `ofFeedback`: the keys of feedback.
  */
-export const conversationsToCount = (by: Dimensions, filters: FeedbackFilters): string => {
+export const conversationsToCount = <Name extends string>(
+  by: readonly Name[],
+  filters: FeedbackFilters,
+  ofFeedback: Readonly<Record<Name, { key: string }>>,
+): string => {
   const isByPeople = by.some((name) => name === 'customer' || name === 'account')
   const from = [isByPeople ? CUSTOMERS : '', ...by.map((name) => KEYS[name]?.from ?? '')].join(' ')
-  const keys = by.map((name, at) => `${KEYS[name]?.key ?? DIMENSIONS[name].key} as k${at + 1}`)
+  const keys = by.map((name, at) => `${KEYS[name]?.key ?? ofFeedback[name].key} as k${at + 1}`)
   return `
     select d.*, row_number() over (partition by d.id) = 1 as is_first
     from (

@@ -94,7 +94,7 @@ export const countFeedback = async (sql: Sql, request: CountRequest): Promise<Fe
   const keys = parts.map((_, at) => `k${at + 1}`)
   const texts = parts.map(({ text }, at) => `coalesce(${over(text, at)}, '')`)
   const rows = await sql.unsafe<CountRow[]>(
-    `with x as (${of === 'conversation' ? conversationsToCount(by, filters) : rowsToCount(by, filters)}),
+    `with x as (${of === 'conversation' ? conversationsToCount(by, filters, DIMENSIONS) : rowsToCount(by, filters)}),
     found as (select ${keys.join()}, ${FIGURES} from x group by ${keys.join()}),
     g as (${everyTime(parts)}),
     whole as (

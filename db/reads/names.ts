@@ -41,7 +41,7 @@ export const findNames = (
     order by length(name), kind, name limit ${MOST_FOUND}`.execute()
 }
 
-/** The contract values of these accounts, for those that have one. */
+/** The contract values of these accounts, if they have one. */
 export const readContractValues = async (
   sql: Sql,
   workspaceId: string,

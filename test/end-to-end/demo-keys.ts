@@ -74,7 +74,7 @@ export const KEYS: readonly Question[] = [
      group by a.id, a.name, a.contract_value order by a.contract_value desc, a.id limit 5`,
   ],
   [
-    'Which accounts have the greatest share of bad ratings, and what are they worth?',
+    'Which accounts have the greatest share of bad ratings, and how much are they worth?',
     groups({ by: 'account', order: 'bad', limit: 4 }, 'key', 'bad', 'contractValue'),
     `select of_account, round(avg((satisfaction <= 0.4)::int), 4)::float8, (select contract_value::float8 from account as a where a.id = of_account)
      from f where of_account is not null group by 1 order by avg((satisfaction <= 0.4)::int) desc nulls last, 1 limit 4`,
@@ -110,7 +110,7 @@ export const KEYS: readonly Question[] = [
     `select tag, source, count(*)::int ${TAGS} group by 1, 2 order by 3 desc, 1, 2 limit 7`,
   ],
   [
-    'How much is bad, whatever the scale?',
+    'How much is bad, on any scale?',
     total({ satisfactionMax: '0.4' }, 'feedback'),
     'select count(*)::int from f where satisfaction <= 0.4',
   ],
@@ -120,7 +120,7 @@ export const KEYS: readonly Question[] = [
     `select tag, count(*)::int ${TAGS} where satisfaction >= 0.9 ${BY_SIZE} limit 5`,
   ],
   [
-    'Which is the more content source, whatever its scale?',
+    'Which source is more content, on any scale?',
     groups({ by: 'source', order: 'satisfaction', limit: 2 }, 'key', ...FIGURE_NAMES),
     `select source, ${RATED} from f group by 1 order by avg(satisfaction), 1 limit 2`,
   ],

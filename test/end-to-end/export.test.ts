@@ -108,7 +108,7 @@ describe('npm run export', () => {
     const bodies = [
       { description: 'by customer', tags: ['a, b', '"c"', 'ü'], contact: { email: 'ann@acme.example' } },
       { description: 'its own', tags: [], account: { name: 'Acme' } },
-      { description: 'of nobody', rating: 3 },
+      { description: 'of no company', rating: 3 },
     ]
     for (const body of bodies) await own.submit('/feedbacks', body)
     const rows = async (kind: string): Promise<Record<string, unknown>[]> => {
@@ -124,7 +124,7 @@ describe('npm run export', () => {
     assert.deepEqual(joined.toSorted(byText), [
       ['by customer', 'Acme', 1200, 'Acme', null],
       ['its own', 'Acme', 1200, 'Acme', null],
-      ['of nobody', null, null, null, 3],
+      ['of no company', null, null, null, 3],
     ])
     const tagged = (await rows('feedback')).map(({ description, tags }) => [description, tags])
     assert.deepEqual(tagged.toSorted(byText).slice(0, 2), [

@@ -3,11 +3,9 @@ import { randomUUID } from 'node:crypto'
 import { listRetries, noteDeliveries, readChangeAt, type UndeliveredChange } from '../../db/deliveries.ts'
 import { type Change, type ChangesPage, type FeedPlace, placeAt, readChanges } from '../../db/reads/changes.ts'
 import { findWebhook, type Webhook } from '../../db/webhooks.ts'
-import { type Delivery, FAILURES_TO_STOP, judgeRound, type SendOutcome } from './judge-round.ts'
+import { type Delivery, FAILURES_TO_STOP, type FeedPage, judgeRound, type SendOutcome } from './judge-round.ts'
 import { chooseWanted } from './wanted.ts'
 import { type DeliveryDependencies, messageOf, send } from './send.ts'
-
-type FeedPage = Exclude<ChangesPage, 'expired'>
 
 const CHANGES_AT_ONCE = 50
 /** The most bytes of the records that a webhook has in hand. Only a first record may exceed them. */

@@ -12,7 +12,7 @@ export type Delivery = AttemptedChange & { failingSince?: Date; change?: Change;
 /** `replaced`: a later change of the record replaces the undelivered one. */
 export type SendOutcome = 'confirmed' | 'replaced' | 'held' | DeliveryFailure
 
-type FeedPage = Exclude<ChangesPage, 'expired'>
+export type FeedPage = Exclude<ChangesPage, 'expired'>
 
 /** If this many changes fail and none is confirmed, the receiver does not work. */
 export const FAILURES_TO_STOP = 8
