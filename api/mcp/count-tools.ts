@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { endTime, type feedbackFilters, time } from '../../contract/feedback-filters.ts'
 import { instantOf } from '../../contract/date-time.ts'
-import type { Period } from '../../db/reads/comparison.ts'
+import type { ComparedSpan } from '../../db/reads/comparison.ts'
 import { type Dimensions, ORDERS } from '../../db/reads/counts.ts'
 import { isRefusal, type Refusal } from '../http/refusal.ts'
 import { withPermit } from '../reads/reads.ts'
@@ -167,12 +167,12 @@ const EMPTY_PERIOD = invalid(['each period must begin before it ends'])
 
 const least = (one: string, other: string): string => (one < other ? one : other)
 const greatest = (one: string, other: string): string => (one > other ? one : other)
-const shortSpan = ({ from, to }: Period): Period => ({ from: shortTime(from), to: shortTime(to) })
+const shortSpan = ({ from, to }: ComparedSpan): ComparedSpan => ({ from: shortTime(from), to: shortTime(to) })
 
 type GivenPeriod = { from: string; to?: string | undefined }
 
 /** The earlier and the later span, in the form of `toISOString`. */
-const spansOf = (now: number, later: GivenPeriod | undefined, earlier: GivenPeriod | undefined): [Period, Period] => {
+const spansOf = (now: number, later: GivenPeriod | undefined, earlier: GivenPeriod | undefined): [ComparedSpan, ComparedSpan] => {
   const to = later?.to === undefined ? now : msOf(later.to)
   const from = later === undefined ? to - USUAL_DAYS * MS_PER_DAY : msOf(later.from)
   const endOfEarlier = earlier?.to === undefined ? from : msOf(earlier.to)
@@ -181,5 +181,5 @@ const spansOf = (now: number, later: GivenPeriod | undefined, earlier: GivenPeri
 }
 
 const msOf = (time_: string): number => instantOf(time_) / 1_000
-const spanOf = (from: number, to: number): Period => ({ from: timeAt(from), to: timeAt(to) })
+const spanOf = (from: number, to: number): ComparedSpan => ({ from: timeAt(from), to: timeAt(to) })
 const timeAt = (ms: number): string => new Date(Math.max(ms, FIRST_TIME)).toISOString()

@@ -3,14 +3,14 @@ import { BAD, type Dimension, DIMENSIONS, type Figures, over, rowsToCount } from
 import { currentFilters, type FeedbackFilters } from './lists.ts'
 
 /** From the first time on, and before the second. */
-export type Period = { from: string; to: string }
+export type ComparedSpan = { from: string; to: string }
 /** Compares the feedback of two spans, in groups. `order`: the figure whose change is looked for. */
 export type ComparisonRequest = {
   workspaceId: string
   by: Dimension
   filters: FeedbackFilters
-  before: Period
-  after: Period
+  before: ComparedSpan
+  after: ComparedSpan
   order: 'feedback' | 'satisfaction'
   limit: number
 }
