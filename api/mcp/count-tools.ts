@@ -172,7 +172,11 @@ const shortSpan = ({ from, to }: ComparedSpan): ComparedSpan => ({ from: shortTi
 type GivenPeriod = { from: string; to?: string | undefined }
 
 /** The earlier and the later span, in the form of `toISOString`. */
-const spansOf = (now: number, later: GivenPeriod | undefined, earlier: GivenPeriod | undefined): [ComparedSpan, ComparedSpan] => {
+const spansOf = (
+  now: number,
+  later: GivenPeriod | undefined,
+  earlier: GivenPeriod | undefined,
+): [ComparedSpan, ComparedSpan] => {
   const to = later?.to === undefined ? now : msOf(later.to)
   const from = later === undefined ? to - USUAL_DAYS * MS_PER_DAY : msOf(later.from)
   const endOfEarlier = earlier?.to === undefined ? from : msOf(earlier.to)
