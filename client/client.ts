@@ -17,6 +17,10 @@ import type {
   SourceSettings,
   SubmissionFound,
   Success,
+  Webhook,
+  WebhookCreated,
+  WebhookPage,
+  WebhookSettings,
 } from './types.ts'
 
 export type * from './types.ts'
@@ -90,6 +94,20 @@ export const createClient = (connection: Connection) => {
       const sent = { method: 'PUT', path: `/sources/${encodeURIComponent(source)}`, body: settings } as const
       return ((await send(connection, sent, patienceOf(connection))).body as SourceFound).source
     },
+    /**
+     * Webhooks require an admin token. Keep the secret: no later answer has it. This call is not repeated,
+     * since a repetition could create a second webhook.
+     */
+    createWebhook: async (settings: WebhookSettings): Promise<WebhookCreated> =>
+      (await send(connection, { path: '/webhooks', body: settings }, async () => false)).body as WebhookCreated,
+    listWebhooks: async (): Promise<WebhookPage> =>
+      (await send(connection, { path: '/webhooks' }, patienceOf(connection))).body as WebhookPage,
+    getWebhook: async (id: string): Promise<Webhook> =>
+      ((await send(connection, { path: webhookPath(id) }, patienceOf(connection))).body as { webhook: Webhook })
+        .webhook,
+    deleteWebhook: async (id: string): Promise<void> => {
+      await send(connection, { method: 'DELETE', path: webhookPath(id) }, patienceOf(connection))
+    },
     /** The receipt of a submission. */
     getSubmission: async (id: string): Promise<Receipt> => {
       const sent = { path: `/submissions/${encodeURIComponent(id)}` }
@@ -97,6 +115,8 @@ export const createClient = (connection: Connection) => {
     },
   }
 }
+
+const webhookPath = (id: string): string => `/webhooks/${encodeURIComponent(id)}`
 
 const submitOne = async (connection: Connection, sent: Sent): Promise<Accepted<object>> => {
   const { status, body, headers } = await send(connection, sent, patienceOf(connection))

@@ -41,6 +41,7 @@ type FeedbackFilters = {
   readonly ratingMin?: number | undefined
   readonly ratingMax?: number | undefined
   /** From 0 to 1, on the scale of the source. */
+  readonly satisfactionMin?: number | undefined
   readonly satisfactionMax?: number | undefined
   readonly createdFrom?: string | undefined
   readonly createdTo?: string | undefined

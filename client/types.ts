@@ -196,6 +196,51 @@ export type SourceSettings = {
   readonly link?: string | null | undefined
 }
 
+/** What matches all of these filters. */
+export type FeedbackFilters = {
+  /** Words that must all occur in the text, in any case, also as parts of words. */
+  readonly q?: string | undefined
+  /** The system that it came from, exactly as written there. */
+  readonly source?: string | undefined
+  /** All of these tags. */
+  readonly tag?: readonly string[] | undefined
+  /** Of this customer (person). */
+  readonly customerId?: string | undefined
+  /** Of this account (company): its own, and that of its customers. */
+  readonly accountId?: string | undefined
+  /** About this project (product). */
+  readonly projectId?: string | undefined
+  /** The rating or more. Give `source` too: sources have different scales. */
+  readonly ratingMin?: number | undefined
+  /** The rating or less. */
+  readonly ratingMax?: number | undefined
+  /** The satisfaction or more, from 0 to 1, comparable among all sources. */
+  readonly satisfactionMin?: number | undefined
+  /** The satisfaction or less. At most 0.4 is bad. */
+  readonly satisfactionMax?: number | undefined
+  /** A date, or a time such as 2026-01-31T09:30:00Z. In UTC. */
+  readonly createdFrom?: string | undefined
+  /** The same; a date includes its day. */
+  readonly createdTo?: string | undefined
+}
+
+/** A webhook, which receives the changes of the workspace. */
+export type WebhookSettings = {
+  /** The address that the service posts changes to. */
+  readonly url: string
+  /** The kinds of records whose changes are posted. Absent: all; with a `filter`, feedback. */
+  readonly kinds?:
+    | readonly ('feedback' | 'customer' | 'account' | 'project' | 'feedback_category' | 'conversation' | 'message')[]
+    | null
+    | undefined
+  /** Posts changed feedback only if it matches, as in `GET /feedbacks`. Tombstones are posted in any case. */
+  readonly filter?: FeedbackFilters | null | undefined
+  /** Whether feedback waits for its generated tags, for a minute at most, so that it comes as one message. */
+  readonly holdUntilTagged?: boolean | null | undefined
+  /** Begins after this position of the change feed; with 0, with all records. Absent: with the next change. */
+  readonly from?: number | null | undefined
+}
+
 /** A submission: an operation and its body. */
 export type BatchItem = FeedbackItem | ContactItem | AccountItem | ConversationItem
 
@@ -674,6 +719,58 @@ export type SourcePage = {
 export type SourceFound = {
   /** The source. */
   readonly source: Source
+}
+
+/** A webhook, and how far it has come. */
+export type Webhook = {
+  /** The id of the webhook. */
+  readonly id: string
+  /** The address that the service posts changes to. */
+  readonly url: string
+  /** `failed`: no delivery was confirmed for a day, or tombstones have expired. `gone`: the receiver answered 410. */
+  readonly state: 'active' | 'paused' | 'failed' | 'gone'
+  /** The kinds of records whose changes it gets. Null: all. */
+  readonly kinds: readonly string[] | null
+  /** The filter of its feedback, as it was given. */
+  readonly filter: FeedbackFilters | null
+  /** Whether feedback waits for its generated tags. */
+  readonly holdUntilTagged: boolean
+  /** The change position that it has reached. */
+  readonly position: number
+  /** Whether there are later changes. */
+  readonly isBehind: boolean
+  /** How many changes its receiver has confirmed. */
+  readonly delivered: number
+  /** How many changes before its position are not confirmed, or wait for tags. */
+  readonly undelivered: number
+  /** Why the latest deliveries failed. Null if they did not. */
+  readonly fault: string | null
+}
+
+/** All webhooks. */
+export type WebhookPage = {
+  /** All webhooks of the workspace. */
+  readonly webhooks: readonly Webhook[]
+}
+
+/** One webhook. */
+export type WebhookFound = {
+  /** The webhook. */
+  readonly webhook: Webhook
+}
+
+/** A new webhook. */
+export type WebhookCreated = {
+  /** The webhook. */
+  readonly webhook: Webhook
+  /** Signs its messages. No other answer shows it. */
+  readonly secret: string
+}
+
+/** The webhook is deleted. */
+export type WebhookDeleted = {
+  /** Always true. */
+  readonly deleted: boolean
 }
 
 /** A changed record, or the tombstone of a removed record. */

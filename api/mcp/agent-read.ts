@@ -2,10 +2,13 @@ import type { AccountContext, FeedbackContext } from '../../db/reads/context.ts'
 import type { GroupChange, Comparison, ComparisonRequest } from '../../db/reads/comparison.ts'
 import type { CountRequest } from '../../db/reads/counts.ts'
 import type { FeedbackFilters } from '../../db/reads/lists.ts'
+import type { NamedThing } from '../../db/reads/names.ts'
+import type { AnswersRequest, countAnswers } from '../../db/reads/nps.ts'
+import { readCountPage } from '../reads/counts.ts'
 import { isRefusal, type Refusal } from '../http/refusal.ts'
 import { type Page, readPage, type WantedPage } from '../reads/lists.ts'
 import { type ReadContext, withPermit } from '../reads/reads.ts'
-import { feedbackOf, groupOf, keyOf } from './answers.ts'
+import { feedbackOf, groupOf, type GroupShown, keyOf } from './answers.ts'
 import type { Sight } from './quote.ts'
 
 /** The reads that only agents use. Each rejects if the database does not answer in time. */
@@ -14,6 +17,9 @@ export type AgentReads = {
   feedbackContext: (workspaceId: string, id: string) => Promise<FeedbackContext | undefined>
   accountContext: (workspaceId: string, id: string) => Promise<AccountContext | undefined>
   findAccount: (workspaceId: string, nameOrDomain: string) => Promise<string | undefined>
+  findNames: (workspaceId: string, asked: { name: string; ofPeople: boolean }) => Promise<NamedThing[]>
+  contractValues: (workspaceId: string, ids: readonly string[]) => Promise<ReadonlyMap<string, number>>
+  countAnswers: (asked: AnswersRequest) => ReturnType<typeof countAnswers>
 }
 
 /** One call of an agent, in the workspace of its token. */
@@ -56,26 +62,34 @@ export const findFeedback = async (
   return isRefusal(page) ? page : { feedback: page.records, next: page.next }
 }
 
-/** Reads figures of groups in the workspace, with a permit. */
-const readGroups = <Given extends object, Found extends object>(
-  asked: AgentRead,
-  given: Given,
-  read: (request: Given & { workspaceId: string }) => Promise<Found>,
-): Promise<Found | Refusal> =>
-  withPermit(asked, () => read({ ...given, workspaceId: asked.workspaceId }), 'countPermits')
+export type CountAsked = Omit<CountRequest, 'workspaceId' | 'after'> & { next?: string | undefined }
 
-/** Figures in total and of the first groups, as agents see them. */
-export const countForAgent = async (asked: AgentRead, given: Omit<CountRequest, 'workspaceId'>) => {
-  const counts = await readGroups(asked, given, asked.dependencies.countFeedback)
+/** Figures in total and of groups, as agents see them. Groups of accounts have their contract values. */
+export const countForAgent = async (asked: AgentRead, { next: from, ...given }: CountAsked) => {
+  const counts = await readCountPage(asked, given, from)
   if (isRefusal(counts)) return counts
-  const { total, top, groups } = counts
-  return { ...total, groups: top.map((each) => groupOf(each, given.by, asked.sight)), moreGroups: groups - top.length }
+  const { total, top, groups, cursor } = counts
+  const shown = top.map((each) => groupOf(each, given.by, asked.sight))
+  const found = await withContractValues(asked, shown)
+  return isRefusal(found) ? found : { ...total, groups: found, groupsInAll: groups, next: cursor }
+}
+
+const withContractValues = async (asked: AgentRead, groups: GroupShown[]): Promise<GroupShown[] | Refusal> => {
+  const ids = groups.flatMap(({ account }) => (typeof account === 'string' ? [account] : []))
+  if (ids.length === 0) return groups
+  const values = await withPermit(asked, () => asked.agentReads.contractValues(asked.workspaceId, ids))
+  if (isRefusal(values)) return values
+  return groups.map((group) => {
+    const value = values.get(String(group['account']))
+    return value === undefined ? group : { ...group, contractValue: value }
+  })
 }
 
 export const compareForAgent = async (asked: AgentRead, given: Omit<ComparisonRequest, 'workspaceId'>) => {
-  const found = await readGroups(asked, given, asked.agentReads.compare)
+  const { workspaceId, agentReads } = asked
+  const found = await withPermit(asked, () => agentReads.compare({ ...given, workspaceId }), 'countPermits')
   if (isRefusal(found)) return found
   const shownGroups = (changes: GroupChange[]) =>
-    changes.map(({ key, name, ...numbers }) => ({ ...keyOf({ key, name }, given.by, asked.sight), ...numbers }))
+    changes.map(({ key, name, ...spans }) => ({ ...keyOf({ key, name }, given.by, asked.sight), ...spans }))
   return { ...found, grows: shownGroups(found.grows), falls: shownGroups(found.falls) }
 }

@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { feedbackFilters } from '../../contract/feedback-filters.ts'
 import { about } from '../../contract/fields.ts'
 import { MAX_REPORTED_PROBLEMS } from '../../contract/limits.ts'
 import { receipt } from '../../contract/receipt.ts'
@@ -90,6 +91,26 @@ const source = about(
   'A source of feedback, with its ratings and its settings.',
 )
 
+const webhook = about(
+  v.object({
+    id: about(v.string(), 'The id of the webhook.'),
+    url: about(v.string(), 'The address that the service posts changes to.'),
+    state: about(
+      v.picklist(['active', 'paused', 'failed', 'gone']),
+      '`failed`: no delivery was confirmed for a day, or tombstones have expired. `gone`: the receiver answered 410.',
+    ),
+    kinds: orNull(v.array(v.string()), 'The kinds of records whose changes it gets. Null: all.'),
+    filter: orNull(feedbackFilters, 'The filter of its feedback, as it was given.'),
+    holdUntilTagged: about(v.boolean(), 'Whether feedback waits for its generated tags.'),
+    position: number('The change position that it has reached.'),
+    isBehind: about(v.boolean(), 'Whether there are later changes.'),
+    delivered: number('How many changes its receiver has confirmed.'),
+    undelivered: number('How many changes before its position are not confirmed, or wait for tags.'),
+    fault: orNull(v.string(), 'Why the latest deliveries failed. Null if they did not.'),
+  }),
+  'A webhook, and how far it has come.',
+)
+
 /** The schemas of answers, by name. */
 export const ANSWERS = {
   FeedbackCreated: about(
@@ -165,6 +186,17 @@ export const ANSWERS = {
   Source: source,
   SourcePage: about(v.object({ sources: list(source, 'The sources of this page.'), next }), 'A page.'),
   SourceFound: about(v.object({ source: named(source, 'The source.') }), 'One source.'),
+  Webhook: webhook,
+  WebhookPage: about(v.object({ webhooks: list(webhook, 'All webhooks of the workspace.') }), 'All webhooks.'),
+  WebhookFound: about(v.object({ webhook: named(webhook, 'The webhook.') }), 'One webhook.'),
+  WebhookCreated: about(
+    v.object({
+      webhook: named(webhook, 'The webhook.'),
+      secret: about(v.string(), 'Signs its messages. No other answer shows it.'),
+    }),
+    'A new webhook.',
+  ),
+  WebhookDeleted: about(v.object({ deleted: about(v.boolean(), 'Always true.') }), 'The webhook is deleted.'),
   Change: records.change,
   ...records.CHANGES,
   WebhookMessage: records.webhookMessage,

@@ -104,6 +104,10 @@ const REFUSAL_ANSWERS = {
     description: 'The path does not take this method.',
     examples: { 'GET only': { refused: 'wrong-method', allow: 'GET' } },
   },
+  GetOrDelete: {
+    description: 'The path does not take this method.',
+    examples: { 'GET and DELETE only': { refused: 'wrong-method', allow: 'GET, DELETE' } },
+  },
   OnlyPut: {
     description: 'The path does not take this method.',
     examples: { 'PUT only': { refused: 'wrong-method', allow: 'PUT' } },

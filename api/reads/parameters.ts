@@ -3,19 +3,13 @@ import type { Problem } from '../../contract/check-body.ts'
 import type { Refusal } from '../http/refusal.ts'
 import { isDateTime, postgresDateTime } from '../../contract/date-time.ts'
 import { about } from '../../contract/fields.ts'
-import { asUuid } from '../../contract/identity/keys.ts'
-import {
-  MAX_IDENTIFIER_CHARACTERS,
-  MAX_REPORTED_PROBLEMS,
-  MAX_TAG_CHARACTERS,
-  MAX_TAGS,
-} from '../../contract/limits.ts'
+import { MAX_REPORTED_PROBLEMS, MAX_TAG_CHARACTERS, MAX_TAGS } from '../../contract/limits.ts'
+import { identifier, ownId, textOfAtMost, words } from '../../contract/query-fields.ts'
 import { DIMENSION_NAMES, type Dimensions, ORDERS } from '../../db/reads/counts.ts'
 import { feedPlace } from './feed-place.ts'
 
 const MOST_RECORDS = 500
 export const DEFAULT_LIMIT = 50
-const MOST_WORDS = 20
 
 const LIMIT = `a whole number from 1 to ${MOST_RECORDS}`
 const limit = about(
@@ -28,44 +22,6 @@ const limit = about(
   ),
   'The maximum number of records or changes in a page.',
 )
-
-// In these builders, the description stands before the first transformation, so that the JSON
-// Schemas of input and output both have it. Tools of agents use the input, the reference the output.
-
-export const textOfAtMost = (characters: number, description: string) =>
-  v.pipe(
-    v.string(),
-    v.description(description),
-    v.check(
-      (value) => value !== '' && !value.includes('\0') && [...value].length <= characters,
-      `text of 1 to ${characters} characters`,
-    ),
-    v.metadata({ minLength: 1, maxLength: characters }),
-  )
-
-export const identifier = (description: string) => textOfAtMost(MAX_IDENTIFIER_CHARACTERS, description)
-
-export const ownId = (description: string) =>
-  v.pipe(
-    v.string(),
-    v.description(description),
-    v.check((value) => asUuid(value) !== undefined, 'an id of this service'),
-    v.metadata({ format: 'uuid' }),
-    v.transform((value) => asUuid(value)!),
-  )
-
-export const words = (description: string) =>
-  v.pipe(
-    identifier(description),
-    // The search ignores format characters. A word of these alone would be in every text.
-    v.transform((value) =>
-      value
-        .replaceAll(/\p{Cf}/gu, '')
-        .split(/\s+/u)
-        .filter((word) => word !== ''),
-    ),
-    v.check((value) => value.length >= 1 && value.length <= MOST_WORDS, `1 to ${MOST_WORDS} words`),
-  )
 
 const MOST_DIGITS = 400
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/
@@ -123,6 +79,7 @@ const FEEDBACK_FILTERS = {
   projectId: ownId('Records about this project.'),
   ratingMin: decimal('Records with at least this rating.'),
   ratingMax: decimal('Records with at most this rating.'),
+  satisfactionMin: decimal('Records with at least this satisfaction, from 0 to 1.'),
   satisfactionMax: decimal(
     'Records with at most this satisfaction, from 0 to 1: the rating on the scale of its source.',
   ),

@@ -1,5 +1,6 @@
 import type { Sql } from '../connection/postgres.ts'
-import { conditionOf, currentFilters, type FeedbackFilters, SATISFACTION } from './lists.ts'
+import { conversationsToCount } from './conversation-counts.ts'
+import { conditionOf, type CountedKind, currentFilters, type FeedbackFilters, SATISFACTION } from './lists.ts'
 
 /**
  * What feedback is counted by. `key`: SQL over `r`, and over `c` for feedback without an account.
@@ -58,10 +59,13 @@ export type Figures = { feedback: number; rated: number; satisfaction: number | 
 export type Group = Figures & { keys: { key: string | null; name: string | null }[] }
 
 export const ORDERS = ['feedback', 'satisfaction', 'bad', 'key'] as const
-export type CountOrder = (typeof ORDERS)[number]
+/** `contractValue`: the greatest first, if the first dimension is the account. */
+export type CountOrder = (typeof ORDERS)[number] | 'contractValue'
 
 export type CountRequest = {
   workspaceId: string
+  /** What is counted; feedback by default. */
+  of?: CountedKind | undefined
   by: Dimensions
   filters: FeedbackFilters
   /**
@@ -84,13 +88,13 @@ export type FeedbackCounts = { total: Figures; groups: number; top: Group[]; nex
  * A week or month without feedback between others has a group as well, if it is the only dimension.
  */
 export const countFeedback = async (sql: Sql, request: CountRequest): Promise<FeedbackCounts> => {
-  const { workspaceId, by, filters, limit, after } = request
+  const { workspaceId, of, by, filters, limit, after } = request
   const asked = await currentFilters(sql, workspaceId, filters)
   const parts: readonly DimensionParts[] = by.map((name) => DIMENSIONS[name])
   const keys = parts.map((_, at) => `k${at + 1}`)
   const texts = parts.map(({ text }, at) => `coalesce(${over(text, at)}, '')`)
   const rows = await sql.unsafe<CountRow[]>(
-    `with x as (${rowsToCount(by, filters)}),
+    `with x as (${of === 'conversation' ? conversationsToCount(by, filters, DIMENSIONS) : rowsToCount(by, filters)}),
     found as (select ${keys.join()}, ${FIGURES} from x group by ${keys.join()}),
     g as (${everyTime(parts)}),
     whole as (
@@ -206,6 +210,8 @@ const rankOf = ({ by, order }: CountRequest): string => {
       return 'coalesce(g.total / nullif(g.rated, 0), 2)::float8'
     case 'bad':
       return 'coalesce(-g.bad / nullif(g.rated, 0)::float8, 1)::float8'
+    case 'contractValue':
+      return `coalesce(-(select a.contract_value from account as a where a.workspace_id = $1 and a.id = g.k1), 1)::float8`
     case 'key':
       return isTime ? '-extract(epoch from g.k1)::float8' : '0::float8'
   }

@@ -12,6 +12,7 @@ export type FeedbackFilters = {
   projectId?: string | undefined
   ratingMin?: number | undefined
   ratingMax?: number | undefined
+  satisfactionMin?: number | undefined
   satisfactionMax?: number | undefined
   createdFrom?: string | undefined
   createdTo?: string | undefined
@@ -37,6 +38,9 @@ const LOOK_UPS = ['externalKey', 'email', 'domain', 'name'] as const
 /** Messages of one conversation. */
 type MessageFilters = { conversationId?: string }
 
+/** The kinds of record that these filters and counts know. */
+export type CountedKind = 'feedback' | 'conversation'
+
 /** A place in a list, after this record. `at`: UTC, with microseconds. */
 export type ListPlace = { at: string; id: string }
 
@@ -61,6 +65,13 @@ const idsIn = (name: 'customerIds' | 'accountIds' | 'movingIds'): string =>
 export const SATISFACTION = `case when r.rating between s.scale_low and s.scale_high
   then (r.rating - s.scale_low) / (s.scale_high - s.scale_low) end`
 
+/** The patterns of the words that a text must match. They are built once, not for each record. */
+const PATTERNS = `array(
+  select '%' || regexp_replace(search_form(word), '([\\\\%_])', '\\\\\\1', 'g') || '%' from jsonb_array_elements_text($2 -> 'q') as word)`
+
+const satisfied = (comparison: string): string => `exists (
+    select from source as s where s.workspace_id = $1 and s.source = r.source and ${SATISFACTION} ${comparison})`
+
 /** Filters with an index. The first given filter selects the index of the list. */
 const LEADING = {
   conversationId: `r.conversation_id = ($2 ->> 'conversationId')::uuid`,
@@ -83,13 +94,22 @@ const CONDITIONS = {
   ...LEADING,
   ratingMin: `r.rating >= ($2 ->> 'ratingMin')::float8`,
   ratingMax: `r.rating <= ($2 ->> 'ratingMax')::float8`,
-  satisfactionMax: `exists (
-    select from source as s where s.workspace_id = $1 and s.source = r.source
-      and ${SATISFACTION} <= ($2 ->> 'satisfactionMax')::float8)`,
+  satisfactionMin: satisfied(`>= ($2 ->> 'satisfactionMin')::float8`),
+  satisfactionMax: satisfied(`<= ($2 ->> 'satisfactionMax')::float8`),
   tag: `r.tags @> array(select jsonb_array_elements_text($2 -> 'tag'))`,
-  // The patterns are built once, not for each record.
-  q: `search_form(concat_ws(' ', r.title, r.description)) like all (array(
-    select '%' || regexp_replace(search_form(word), '([\\\\%_])', '\\\\\\1', 'g') || '%' from jsonb_array_elements_text($2 -> 'q') as word))`,
+  q: `search_form(concat_ws(' ', r.title, r.description)) like all (${PATTERNS})`,
+}
+
+/** Where a conversation differs. Its words are those of its title and of one message. */
+const OF_CONVERSATION = {
+  customerId: `exists (select from conversation_contact as o
+    where o.workspace_id = $1 and o.conversation_id = r.id and o.contact_id = ${idsIn('customerIds')})`,
+  accountId: `exists (select from conversation_contact as o
+    join contact as c on c.workspace_id = o.workspace_id and c.id = o.contact_id
+    where o.workspace_id = $1 and o.conversation_id = r.id and c.account_id = ${idsIn('accountIds')})`,
+  projectId: 'false',
+  q: `(search_form(r.title) like all (${PATTERNS}) or exists (select from message as m
+    where m.workspace_id = $1 and m.conversation_id = r.id and search_form(m.content) like all (${PATTERNS})))`,
 }
 
 /** The condition of an account for statements that find all of its feedback at once. */
@@ -104,20 +124,27 @@ const WHOLE_ACCOUNT = `r.id in (
   where c.workspace_id = $1 and c.account_id = ($2 ->> 'accountId')::uuid)`
 
 /** All filters as one condition, for filters of `currentFilters`, without hidden feedback. */
-export const conditionOf = (filters: FeedbackFilters): string =>
-  conjunction([SHOWN, ...given({ ...CONDITIONS, accountId: WHOLE_ACCOUNT }, filters), ...given(RANGES, filters)])
+export const conditionOf = (filters: FeedbackFilters, of: CountedKind = 'feedback'): string => {
+  const isConversation = of === 'conversation'
+  const others = isConversation ? OF_CONVERSATION : { accountId: WHOLE_ACCOUNT }
+  return conjunction([
+    ...(isConversation ? [] : [SHOWN]),
+    ...given({ ...CONDITIONS, ...others }, filters),
+    ...given(RANGES, filters),
+  ])
+}
 
 /**
  * The filters with the ids that their customer and account mean now. A count that begins in the
  * moment of a merge can still miss some of the moved feedback.
  */
-export const currentFilters = async (
+export const currentFilters = async <Filters extends FeedbackFilters>(
   sql: Sql,
   workspaceId: string,
-  filters: FeedbackFilters,
-): Promise<FeedbackFilters> => {
+  filters: Filters,
+): Promise<Filters> => {
   if (filters.customerId === undefined && filters.accountId === undefined) return filters
-  const [row] = await sql<[{ filters: FeedbackFilters }]>`
+  const [row] = await sql<[{ filters: Filters }]>`
     select current_filters(${workspaceId}::uuid, ${sql.json(filters)}::jsonb) as filters`
   return row.filters
 }
@@ -136,15 +163,19 @@ export const readList = async (
   request: ListRequest,
   mostLooked = request.filters.q === undefined ? MOST_LOOKED : MOST_SEARCHED,
 ): Promise<ListPage> => {
-  const { workspaceId, kind, filters, after, isOldestFirst, limit } = request
-  const [leading] = given(LEADING, filters)
+  const { workspaceId, kind, after, isOldestFirst, limit } = request
+  const isConversation = kind === 'conversation'
+  const filters = isConversation ? await currentFilters(sql, workspaceId, request.filters) : request.filters
+  // No index of conversations begins with a filter.
+  const [leading] = isConversation ? [] : given(LEADING, filters)
   const isOwned = leading === LEADING.customerId || leading === LEADING.accountId
   const scope = conjunction([
     ...(leading && !isOwned ? [leading] : []),
     ...given(RANGES, filters),
     ...(kind === 'feedback' ? [shownOf(filters)] : []),
   ])
-  const condition = conjunction(given(CONDITIONS, filters).filter((each) => each !== leading))
+  const conditions = isConversation ? { ...CONDITIONS, ...OF_CONVERSATION } : CONDITIONS
+  const condition = conjunction(given(conditions, filters).filter((each) => each !== leading))
   const rest = sql`${scope}::text, ${condition}::text, ${sql.json(filters)}::jsonb, ${after?.at ?? null}::text,
     ${after?.id ?? null}::uuid, ${isOldestFirst}::boolean, ${limit + 1}::int, ${mostLooked}::int`
   const isLookUp = LOOK_UPS.some((name) => filters[name] !== undefined)

@@ -75,6 +75,11 @@ const TABLE: Readonly<Record<string, readonly number[]>> = {
   'GET /api/v1/counts?by=tag': FOR_READERS,
   'GET /api/v1/sources': FOR_READERS,
   'PUT /api/v1/sources/Shop': known(200, 403, 200, 403, 403),
+  'GET /api/v1/webhooks': known(200, 403, 200, 403, 403),
+  // The body has no address.
+  'POST /api/v1/webhooks': known(400, 403, 400, 403, 403),
+  [`GET /api/v1/webhooks/${SUBMISSION}`]: known(404, 403, 404, 403, 403),
+  [`DELETE /api/v1/webhooks/${SUBMISSION}`]: known(404, 403, 404, 403, 403),
   'PUT /api/v1/feedbacks': KINDS.map(() => 405),
   'POST /metrics': KINDS.map(() => 405),
 }

@@ -88,6 +88,9 @@ export const emptyMcp: McpDependencies = {
     feedbackContext: notAsked,
     accountContext: notAsked,
     findAccount: async () => undefined,
+    findNames: async () => [],
+    contractValues: async () => new Map(),
+    countAnswers: async () => [],
   },
   // No call has to wait.
   limit: () => 0,
@@ -118,6 +121,7 @@ export const appWithoutStores = ({ intake: given = {}, ...others }: Given = {}):
       isScaleGiven: true,
       link,
     }),
+    webhooks: { list: async () => [], create: nothing, remove: async () => false, findHostProblem: nothing },
     readsTrailers: true,
     isReady: async () => true,
     board: notAsked,

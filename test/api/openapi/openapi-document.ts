@@ -23,16 +23,7 @@ type OperationObject = {
 
 /** The document as parsed JSON. */
 export const document = JSON.parse(JSON.stringify(await openApiDocument(BASE_PATH))) as JsonObject & {
-  paths: Record<
-    string,
-    {
-      get?: OperationObject
-      post?: OperationObject
-      put?: OperationObject
-      patch?: OperationObject
-      delete?: OperationObject
-    }
-  >
+  paths: Record<string, Partial<Record<'get' | 'post' | 'put' | 'patch' | 'delete', OperationObject>>>
   components: Record<string, JsonObject>
 }
 

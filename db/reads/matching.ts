@@ -1,0 +1,18 @@
+import type { Sql } from '../connection/postgres.ts'
+import { conditionOf, currentFilters, type FeedbackFilters } from './lists.ts'
+
+type MatchingRequest = { workspaceId: string; filters: FeedbackFilters; ids: readonly string[] }
+
+/** Which of the feedback match filters now. */
+export const findMatching = async (
+  sql: Sql,
+  { workspaceId, filters, ids }: MatchingRequest,
+): Promise<ReadonlySet<string>> => {
+  const asked = await currentFilters(sql, workspaceId, filters)
+  const rows = await sql.unsafe<{ id: string }[]>(
+    `select r.id from feedback as r
+    where r.workspace_id = $1::uuid and ($2::jsonb is not null) and r.id = any ($3::uuid[]) and (${conditionOf(filters)})`,
+    [workspaceId, sql.json(asked), [...ids]],
+  )
+  return new Set(rows.map(({ id }) => id))
+}
