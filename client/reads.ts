@@ -44,13 +44,16 @@ type FeedbackFilters = {
   readonly satisfactionMax?: number | undefined
   readonly createdFrom?: string | undefined
   readonly createdTo?: string | undefined
+  /** The value of a declared field, such as `'field.plan': 'trial'`. */
+  readonly [field: `field.${string}`]: string | number | boolean | undefined
   /** Words that all occur in the title or the description. */
   readonly q?: string | undefined
 }
 
 export type FeedbackQuery = ListQuery & FeedbackFilters
 
-export type Dimension = 'tag' | 'source' | 'project' | 'account' | 'customer' | 'week' | 'month' | 'rating'
+export type Dimension =
+  'tag' | 'source' | 'project' | 'account' | 'customer' | 'week' | 'month' | 'rating' | `field.${string}`
 
 export type CountsQuery = FeedbackFilters &
   Pick<ListQuery, 'limit' | 'next'> & {
@@ -62,6 +65,9 @@ export type CountsQuery = FeedbackFilters &
      */
     readonly order?: 'feedback' | 'satisfaction' | 'bad' | 'key' | undefined
   }
+
+/** A group has the value of a declared field in a member such as `field.plan`. */
+type CountedPage = CountsPage & { readonly counts: readonly Readonly<Record<`field.${string}`, string | null>>[] }
 
 export type ChangesQuery = {
   /** `next` of the previous answer; without it the feed begins with all existing records. */
@@ -104,7 +110,7 @@ export const createReads = (connection: Connection) => {
       read(`/conversations/${encodeURIComponent(id)}`, query) as Promise<StoredConversationFound>,
     /** Feedback in total, and in groups. */
     countFeedback: ({ by, ...query }: CountsQuery) =>
-      read('/counts', { by: [by].flat().join(), ...query }) as Promise<CountsPage>,
+      read('/counts', { by: [by].flat().join(), ...query }) as Promise<CountedPage>,
     listSources: list('/sources') as List<SourcePage, Pick<ListQuery, 'limit' | 'next'>>,
     listChanges: ({ waitSeconds, ...query }: ChangesQuery = {}) =>
       read('/changes', query, waitSeconds) as Promise<ChangesPage>,
@@ -152,4 +158,4 @@ const queryText = (query: object): string => {
   return search.size === 0 ? '' : `?${search}`
 }
 
-type Given = string | number | null | undefined
+type Given = string | number | boolean | null | undefined

@@ -1,8 +1,9 @@
 import type { AccountContext, FeedbackContext } from '../../db/reads/context.ts'
 import type { GroupChange, Comparison, ComparisonRequest } from '../../db/reads/comparison.ts'
-import type { CountRequest } from '../../db/reads/counts.ts'
+import type { CountRequest, Dimension, Dimensions } from '../../db/reads/counts.ts'
 import type { FeedbackFilters } from '../../db/reads/lists.ts'
 import { isRefusal, type Refusal } from '../http/refusal.ts'
+import { findDeclared } from '../reads/declared-fields.ts'
 import { type Page, readPage, type WantedPage } from '../reads/lists.ts'
 import { type ReadContext, withPermit } from '../reads/reads.ts'
 import { feedbackOf, groupOf, keyOf } from './answers.ts'
@@ -57,12 +58,16 @@ export const findFeedback = async (
 }
 
 /** Reads figures of groups in the workspace, with a permit. */
-const readGroups = <Given extends object, Found extends object>(
+const readGroups = async <Given extends Pick<CountRequest, 'filters'> & { by: Dimension | Dimensions }, Found extends object>(
   asked: AgentRead,
   given: Given,
   read: (request: Given & { workspaceId: string }) => Promise<Found>,
-): Promise<Found | Refusal> =>
-  withPermit(asked, () => read({ ...given, workspaceId: asked.workspaceId }), 'countPermits')
+): Promise<Found | Refusal> => {
+  const { filters, by } = given
+  const declared = await findDeclared(asked, { filters, by: [by].flat() as Dimension[] })
+  if (isRefusal(declared)) return declared
+  return withPermit(asked, () => read({ ...given, ...declared, workspaceId: asked.workspaceId }), 'countPermits')
+}
 
 /** Figures in total and of the first groups, as agents see them. */
 export const countForAgent = async (asked: AgentRead, given: Omit<CountRequest, 'workspaceId'>) => {

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { type AccountRow, type FeedbackContext, MOST_JSON_CHARACTERS } from '../../db/reads/context.ts'
-import type { Dimension, Dimensions, Group } from '../../db/reads/counts.ts'
+import { type Dimension, type Dimensions, type Group, isFixedDimension } from '../../db/reads/counts.ts'
+import type { JsonObject } from '../../contract/json.ts'
 import type { Feedback, StoredConversation, StoredMessage } from '../../contract/record-schemas.ts'
 import { quoteOf, quoteSchema, show, type Sight } from './quote.ts'
 
@@ -24,6 +25,8 @@ export const figures = {
   bad: v.pipe(v.nullable(v.number()), v.description('The share of these with a satisfaction of at most 0.4.')),
 }
 
+const scalar = v.union([v.string(), v.number(), v.boolean()])
+
 export const feedbackItem = v.strictObject({
   id: v.string(),
   createdAt: v.string(),
@@ -37,6 +40,7 @@ export const feedbackItem = v.strictObject({
   accountName: v.optional(v.string()),
   projectId: v.optional(v.string()),
   projectName: v.optional(v.string()),
+  fields: v.optional(v.record(v.string(), scalar)),
   quote: quoteSchema,
 })
 export const group = v.strictObject({
@@ -103,16 +107,26 @@ export const feedbackOf = (
     accountName: labelOf(record.accountName, sight),
     projectId,
     projectName: labelOf(record.projectName, sight),
+    fields: record.fields && fieldsOf(record.fields, sight),
     quote: quoteOf({ kind: 'feedback', id, title, text: description }, most, sight),
   })
 }
+
+/** Postgres leaves out values that are neither texts nor numbers nor booleans. */
+const fieldsOf = (fields: JsonObject, sight: Sight): Record<string, v.InferOutput<typeof scalar>> =>
+  Object.fromEntries(
+    Object.entries(fields as Record<string, v.InferOutput<typeof scalar>>).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? label(value, sight) : value,
+    ]),
+  )
 
 type GroupKey = { key: string | null; name: string | null }
 
 /** Keys of groups are labels, ids, times or ratings. Names of people are for `read:personal` alone. */
 export const keyOf = ({ key, name }: GroupKey, by: Dimension, sight: Sight): { key: string | null; name?: string } => {
   const isSeen = name !== null && (by !== 'customer' || sight.readsPersonal)
-  const isLabel = by === 'tag' || by === 'source'
+  const isLabel = by === 'tag' || by === 'source' || !isFixedDimension(by)
   return {
     key: key !== null && isLabel ? label(key, sight) : key,
     ...(isSeen && { name: label(name, sight) }),

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { instantOf } from '../../contract/date-time.ts'
-import { type Dimension, DIMENSION_NAMES, ORDERS } from '../../db/reads/counts.ts'
+import { type Dimension, DIMENSION_NAMES, type FixedDimension, isFixedDimension, ORDERS } from '../../db/reads/counts.ts'
 import { isRefusal } from '../http/refusal.ts'
 import { feedbackItem, figures, group, groupChange } from './answers.ts'
 import { compareForAgent, countForAgent, findFeedback } from './agent-read.ts'
@@ -16,14 +16,24 @@ import {
   span,
   time,
 } from './inputs.ts'
+import { isDimension } from '../reads/parameters.ts'
 import { defineTool } from './tool.ts'
 
 const MS_PER_DAY = 86_400_000
 /** The earliest time of a feedback. */
 const FIRST_TIME = Date.parse('0001-01-01T00:00:00Z')
 
-const dimensionOf = <const Names extends readonly Dimension[]>(names: Names) =>
-  v.picklist(names, `one of ${names.join(', ')}`)
+/** One of these dimensions, or a declared field. */
+const dimensionOf = (names: readonly FixedDimension[], description = '') => {
+  const expected = `one of ${names.join(', ')}, or field.NAME for a declared field, such as field.plan`
+  return v.pipe(
+    v.string(),
+    v.description(`${description}${capital(expected)}.`),
+    v.check((name) => isDimension(name) && (!isFixedDimension(name) || names.includes(name)), expected),
+    v.transform((name) => name as Dimension),
+  )
+}
+const capital = (text: string): string => `${text[0]!.toUpperCase()}${text.slice(1)}`
 
 export const countTool = defineTool({
   name: 'count_feedback',
@@ -35,7 +45,7 @@ export const countTool = defineTool({
     'do not estimate others.',
   input: v.strictObject({
     by: dimensionOf(DIMENSION_NAMES),
-    thenBy: v.optional(v.pipe(dimensionOf(DIMENSION_NAMES), v.description('A second, other dimension.'))),
+    thenBy: v.optional(dimensionOf(DIMENSION_NAMES, 'A second, other dimension. ')),
     order: v.optional(
       v.pipe(
         v.picklist(ORDERS, `one of ${ORDERS.join(', ')}`),

@@ -68,6 +68,11 @@ export const ratings = {
     'Feedback with this satisfaction or less, from 0 to 1: the same for all sources. At most 0.4 is bad.',
   ),
 }
+const fieldText = v.pipe(
+  v.union([v.string(), v.number(), v.boolean()], 'a text, a number, true or false'),
+  v.transform(String),
+)
+
 /** The filters for feedback, except words and times. Feedback must match all given filters. */
 export const filters = {
   source: v.optional(identifier('The system that the feedback came from, exactly as count_feedback by source has it.')),
@@ -84,6 +89,12 @@ export const filters = {
     ownId('Feedback of this account (company). Feedback without an account belongs to the account of its customer.'),
   ),
   projectId: v.optional(ownId('Feedback about this project.')),
+  fields: v.optional(
+    v.pipe(
+      v.record(v.string(), fieldText),
+      v.description('Feedback with these values of declared fields, such as {"plan": "trial"}.'),
+    ),
+  ),
   ...ratings,
 }
 
@@ -100,5 +111,6 @@ export const filtersOf = (given: v.InferOutput<typeof allFilters>): FeedbackFilt
   satisfactionMax: given.satisfactionMax,
   createdFrom: given.createdFrom,
   createdTo: given.createdTo,
+  fields: given.fields,
   q: given.words,
 })

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../contract/json.ts'
 import {
+  ANY_FIELD,
   CHANGES_PARAMETERS,
   COUNTS_PARAMETERS,
   FEEDBACK_PARAMETERS,
@@ -20,6 +21,7 @@ import { refusalsOf, type RefusalAnswerName } from './refusals.ts'
 const inQuery = (parameters: QuerySchema): JsonObject[] =>
   Object.entries(parameters).map(([name, parameter]) => {
     const { description, ...schema } = schemaOf(parameter)
+    if (name === ANY_FIELD) return { name: 'fields', in: 'query', description: description!, style: 'form', explode: true, schema: { type: 'object', additionalProperties: schema } }
     return {
       name,
       in: 'query',
@@ -151,7 +153,7 @@ const PUT_SOURCE: JsonObject = {
   put: {
     tags: ['Reading'],
     operationId: 'putSource',
-    summary: 'Set the scale and the link of a source',
+    summary: 'Set the scale, the link and the fields of a source',
     description:
       'Replaces the settings of a source, which needs no feedback yet. They count for all its feedback at once. Requires an admin token.',
     parameters: parametersOf(['SourceName', 'PreferStrict', 'ContentEncoding', 'RequestId']),

@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import type { Dimensions, Group, GroupPlace } from '../../db/reads/counts.ts'
 import { isRefusal } from '../http/refusal.ts'
 import { BAD_CURSOR, readCursor, writeCursor } from './cursor.ts'
+import { findDeclared } from './declared-fields.ts'
 import { COUNTS_PARAMETERS, DEFAULT_LIMIT, readQuery } from './parameters.ts'
 import { type ReadAnswer, type ReadContext, withPermit } from './reads.ts'
 
@@ -14,10 +15,12 @@ export const readCounts = async (context: ReadContext): Promise<ReadAnswer> => {
   const list = { by, order, filters }
   const after = next === undefined ? undefined : readCursor(next, placeOf(by), list)
   if (next !== undefined && after === undefined) return BAD_CURSOR
+  const found = await findDeclared(context, { filters, by })
+  if (isRefusal(found)) return found
   const { workspaceId, dependencies } = context
   const counts = await withPermit(
     context,
-    () => dependencies.countFeedback({ workspaceId, by, filters, order, limit, after }),
+    () => dependencies.countFeedback({ ...found, workspaceId, by, filters, order, limit, after }),
     'countPermits',
   )
   if (isRefusal(counts)) return counts

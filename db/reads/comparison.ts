@@ -1,13 +1,10 @@
 import type { Sql } from '../connection/postgres.ts'
-import { type Dimension, DIMENSIONS, over, rowsToCount } from './counts.ts'
-import { currentFilters, type FeedbackFilters } from './lists.ts'
+import { type CountRequest, type Dimension, over, partsOf, rowsToCount } from './counts.ts'
+import { currentFilters } from './lists.ts'
 
 /** Compares the feedback before `splitAt` with the feedback from then on. */
-export type ComparisonRequest = {
-  workspaceId: string
+export type ComparisonRequest = Pick<CountRequest, 'workspaceId' | 'filters' | 'declared' | 'limit'> & {
   by: Dimension
-  filters: FeedbackFilters
-  limit: number
   splitAt: string
 }
 export type GroupChange = { key: string | null; name: string | null; before: number; after: number }
@@ -16,12 +13,12 @@ export type Comparison = { before: number; after: number; grows: GroupChange[]; 
 /** Compares the feedback of groups before and after a time. `filters` bound both spans. */
 export const compareSpans = async (
   sql: Sql,
-  { workspaceId, by, filters, limit, splitAt }: ComparisonRequest,
+  { workspaceId, by, filters, declared, limit, splitAt }: ComparisonRequest,
 ): Promise<Comparison> => {
-  const { text, name } = DIMENSIONS[by]
+  const { text, name } = partsOf(by, declared)
   const asked = await currentFilters(sql, workspaceId, filters)
   const rows = await sql.unsafe<(GroupChange & { all_before: number; all_after: number })[]>(
-    `with x as (${rowsToCount([by], filters, ', r.created_at < $4::timestamptz as is_before')}),
+    `with x as (${rowsToCount({ by: [by], filters, declared }, ', r.created_at < $4::timestamptz as is_before')}),
     g as (
       select k1, count(*) filter (where is_before) as before, count(*) filter (where not is_before) as after
       from x group by k1

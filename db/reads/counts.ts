@@ -1,4 +1,5 @@
 import type { Sql } from '../connection/postgres.ts'
+import { type DeclaredFields, fieldValue, hasOwners, OWNER_JOINS } from './field-values.ts'
 import { conditionOf, currentFilters, type FeedbackFilters, SATISFACTION } from './lists.ts'
 
 /**
@@ -6,8 +7,8 @@ import { conditionOf, currentFilters, type FeedbackFilters, SATISFACTION } from 
  * `text` and `name`: the key `k` as text, and its name. `every`: the keys of time follow each other at
  * this distance.
  */
-export const DIMENSIONS = {
-  tag: { key: 'r.tag', text: 'k', name: 'null::text' },
+const DIMENSIONS = {
+  tag: { key: 'unnest(t.tags_or_null)', text: 'k', name: 'null::text' },
   source: { key: 'r.source', text: 'k', name: 'null::text' },
   project: {
     key: 'r.project_id',
@@ -38,9 +39,21 @@ export const DIMENSIONS = {
   },
   rating: { key: 'r.rating', text: 'k::text', name: 'null::text' },
 } as const
-export type Dimension = keyof typeof DIMENSIONS
-export const DIMENSION_NAMES = Object.keys(DIMENSIONS) as [Dimension, ...Dimension[]]
+export type FixedDimension = keyof typeof DIMENSIONS
+export type Dimension = FixedDimension | `field.${string}`
+export const DIMENSION_NAMES = Object.keys(DIMENSIONS) as [FixedDimension, ...FixedDimension[]]
 type DimensionParts = { key: string; text: string; name: string; every?: string }
+
+export const isFixedDimension = (name: string): name is FixedDimension => Object.hasOwn(DIMENSIONS, name)
+
+/** The names of the declared fields among dimensions. */
+export const fieldsAmong = (by: readonly Dimension[]): string[] =>
+  by.flatMap((name) => (isFixedDimension(name) ? [] : name.slice('field.'.length)))
+
+export const partsOf = (name: Dimension, declared: DeclaredFields = []): DimensionParts =>
+  isFixedDimension(name)
+    ? DIMENSIONS[name]
+    : { key: fieldValue(fieldsAmong([name])[0]!, declared), text: 'k', name: 'null::text' }
 
 /** One dimension, or two different ones. */
 export type Dimensions = readonly [Dimension] | readonly [Dimension, Dimension]
@@ -64,6 +77,7 @@ export type CountRequest = {
   workspaceId: string
   by: Dimensions
   filters: FeedbackFilters
+  declared?: DeclaredFields
   /**
    * `feedback`: most first, the default. `satisfaction` and `bad`: the least content first. `key`: in
    * the order of the keys, the latest time first, which is the default for times.
@@ -84,13 +98,13 @@ export type FeedbackCounts = { total: Figures; groups: number; top: Group[]; nex
  * A week or month without feedback between others has a group as well, if it is the only dimension.
  */
 export const countFeedback = async (sql: Sql, request: CountRequest): Promise<FeedbackCounts> => {
-  const { workspaceId, by, filters, limit, after } = request
+  const { workspaceId, by, filters, declared, limit, after } = request
   const asked = await currentFilters(sql, workspaceId, filters)
-  const parts: readonly DimensionParts[] = by.map((name) => DIMENSIONS[name])
+  const parts = by.map((name) => partsOf(name, declared))
   const keys = parts.map((_, at) => `k${at + 1}`)
   const texts = parts.map(({ text }, at) => `coalesce(${over(text, at)}, '')`)
   const rows = await sql.unsafe<CountRow[]>(
-    `with x as (${rowsToCount(by, filters)}),
+    `with x as (${rowsToCount(request)}),
     found as (select ${keys.join()}, ${FIGURES} from x group by ${keys.join()}),
     g as (${everyTime(parts)}),
     whole as (
@@ -162,29 +176,25 @@ const figuresOf = (of: string, prefix: string): string => {
 }
 
 /**
- * The rows to count. Only tags give a feedback several rows; one of them is the first. A join with
- * `unnest` would take longer. The condition stands inside, since Postgres does not move it below
- * `unnest`. `$2::jsonb is not null` gives the filters a type, also if no condition uses them.
+ * The rows to count. Only tags give a feedback several rows; one of them is the first.
+ * `$2::jsonb is not null` gives the filters a type, also if no condition uses them.
  */
-export const rowsToCount = (by: Dimensions, filters: FeedbackFilters, more = ''): string => {
-  const where = `r.workspace_id = $1::uuid and ($2::jsonb is not null) and (${conditionOf(filters)})`
+export const rowsToCount = (
+  { by, filters, declared = [] }: Pick<CountRequest, 'by' | 'filters' | 'declared'>,
+  more = '',
+): string => {
   const isByTag = by.includes('tag')
-  const from = isByTag
-    ? `(
-      select r.*, unnest(t.tags_or_null) as tag, generate_subscripts(t.tags_or_null, 1) as place
-      from feedback as r cross join lateral (select coalesce(nullif(r.tags, '{}'), array[null])) as t (tags_or_null)
-      where ${where}
-    )`
-    : 'feedback'
+  const fields = [...fieldsAmong(by), ...Object.keys(filters.fields ?? {})]
   const customer = by.includes('account')
     ? 'left join contact as c on c.workspace_id = r.workspace_id and c.id = r.contact_id and r.account_id is null'
     : ''
   return `
-    select ${by.map((name, at) => `${DIMENSIONS[name].key} as k${at + 1}`).join()}, ${SATISFACTION} as satisfaction,
-      ${isByTag ? 'r.place = 1' : 'true'} as is_first${more}
-    from ${from} as r ${customer}
+    select ${by.map((name, at) => `${partsOf(name, declared).key} as k${at + 1}`).join()}, ${SATISFACTION} as satisfaction,
+      ${isByTag ? 'generate_subscripts(t.tags_or_null, 1) = 1' : 'true'} as is_first${more}
+    from feedback as r ${hasOwners(fields, declared) ? OWNER_JOINS : customer}
     left join source as s on s.workspace_id = r.workspace_id and s.source = r.source
-    ${isByTag ? '' : `where ${where}`}`
+    ${isByTag ? `cross join lateral (select coalesce(nullif(r.tags, '{}'), array[null])) as t (tags_or_null)` : ''}
+    where r.workspace_id = $1::uuid and ($2::jsonb is not null) and (${conditionOf(filters, declared)})`
 }
 
 /** The groups. If the only dimension is a time, every time from the first to the last has one. */

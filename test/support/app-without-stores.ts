@@ -73,6 +73,7 @@ export const emptyReads: ReadDependencies = {
     next: undefined,
   }),
   listSources: async () => [],
+  listFields: async () => [],
   readChanges: async (_, { after }) => ({ changes: [], next: after, passSince: undefined }),
 }
 
@@ -105,7 +106,7 @@ export const appWithoutStores = ({ intake: given = {}, ...others }: Given = {}):
     receipts: { authenticate, findStored: nothing, findQueued: nothing, onFault },
     reads: { ...emptyReads, authenticate, onFault },
     mcp: emptyMcp,
-    setSource: async ({ source }, { scale = null, link = null }) => ({
+    setSource: async ({ source }, { scale = null, link = null, fields = [] }) => ({
       source,
       ratings: 0,
       leastRating: null,
@@ -113,6 +114,7 @@ export const appWithoutStores = ({ intake: given = {}, ...others }: Given = {}):
       scale,
       isScaleGiven: true,
       link,
+      fields,
     }),
     readsTrailers: true,
     isReady: async () => true,
