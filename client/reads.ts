@@ -9,6 +9,7 @@ import type {
   Feedback,
   FeedbackCategory,
   FeedbackCategoryPage,
+  FeedbackCount,
   FeedbackPage,
   Project,
   ProjectPage,
@@ -67,7 +68,8 @@ export type CountsQuery = FeedbackFilters &
   }
 
 /** A group has the value of a declared field in a member such as `field.plan`. */
-type CountedPage = CountsPage & { readonly counts: readonly Readonly<Record<`field.${string}`, string | null>>[] }
+type Counted = FeedbackCount & { readonly [field: `field.${string}`]: string | null | undefined }
+type CountedPage = Omit<CountsPage, 'counts'> & { readonly counts: readonly Counted[] }
 
 export type ChangesQuery = {
   /** `next` of the previous answer; without it the feed begins with all existing records. */

@@ -184,6 +184,17 @@ export type SourceSettings = {
   readonly scale?: readonly [number, number] | null | undefined
   /** The address of a record in its source, with `{sourceId}` in place of its id. */
   readonly link?: string | null | undefined
+  /** The fields by which feedback can be filtered and counted. */
+  readonly fields?:
+    | readonly {
+        /** The name of the field in reads, as in `field.plan=trial`. Sources can give fields the same name. */
+        readonly name: string
+        /** The member of `sourceData` or `properties` with the value, such as `plan`, or `user.plan` for `plan` inside `user`. */
+        readonly path: string
+        /** The record with the member: `sourceData` of the feedback, or `properties` of its contact or account. A field of a contact or account is read in the feedback of every source that does not declare the name itself. */
+        readonly of: 'feedback' | 'contact' | 'account'
+      }[]
+    | undefined
 }
 
 /** A submission: an operation and its body. */
@@ -275,6 +286,12 @@ export type Feedback = {
   readonly projectName?: string | undefined
   /** The rating on the scale of its source, from 0 to 1. Left out if the source has no scale, or the rating is outside of it. */
   readonly satisfaction?: number | undefined
+  /** The values of the declared fields, by their names: texts, numbers, true and false. They are as the feedback, its contact and its account have them now. Left out without any. */
+  readonly fields?:
+    | {
+        readonly [key: string]: unknown
+      }
+    | undefined
   /** The `createdAt` that was sent, or else `acceptedAt`. */
   readonly createdAt?: string | undefined
   /** When it was first accepted. */
@@ -580,7 +597,7 @@ export type FeedbackFigures = {
   readonly bad: number | null
 }
 
-/** The figures of a group, with a member for each thing that is counted by. */
+/** The figures of a group, with a member for each thing that is counted by. The value of a declared field is in a member such as `field.plan`. */
 export type FeedbackCount = {
   /** The tag of the group, if it is counted by: an id, text, date or number. Null for feedback without. */
   readonly tag?: string | null | undefined
@@ -642,6 +659,15 @@ export type Source = {
   readonly isScaleGiven: boolean
   /** The address of a record in its source, with `{sourceId}` in place of its id. */
   readonly link: string | null
+  /** The fields that it declares. */
+  readonly fields: readonly {
+    /** The name of the field in reads, as in `field.plan=trial`. Sources can give fields the same name. */
+    readonly name: string
+    /** The member of `sourceData` or `properties` with the value, such as `plan`, or `user.plan` for `plan` inside `user`. */
+    readonly path: string
+    /** The record with the member: `sourceData` of the feedback, or `properties` of its contact or account. A field of a contact or account is read in the feedback of every source that does not declare the name itself. */
+    readonly of: 'feedback' | 'contact' | 'account'
+  }[]
 }
 
 /** A page. */

@@ -58,7 +58,10 @@ export const findFeedback = async (
 }
 
 /** Reads figures of groups in the workspace, with a permit. */
-const readGroups = async <Given extends Pick<CountRequest, 'filters'> & { by: Dimension | Dimensions }, Found extends object>(
+const readGroups = async <
+  Given extends Pick<CountRequest, 'filters'> & { by: Dimension | Dimensions },
+  Found extends object,
+>(
   asked: AgentRead,
   given: Given,
   read: (request: Given & { workspaceId: string }) => Promise<Found>,

@@ -1,6 +1,12 @@
 import * as v from 'valibot'
 import { instantOf } from '../../contract/date-time.ts'
-import { type Dimension, DIMENSION_NAMES, type FixedDimension, isFixedDimension, ORDERS } from '../../db/reads/counts.ts'
+import {
+  type Dimension,
+  DIMENSION_NAMES,
+  type FixedDimension,
+  isFixedDimension,
+  ORDERS,
+} from '../../db/reads/counts.ts'
 import { isRefusal } from '../http/refusal.ts'
 import { feedbackItem, figures, group, groupChange } from './answers.ts'
 import { compareForAgent, countForAgent, findFeedback } from './agent-read.ts'

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../contract/json.ts'
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import {
   ANY_FIELD,
   CHANGES_PARAMETERS,
@@ -21,7 +21,7 @@ import { refusalsOf, type RefusalAnswerName } from './refusals.ts'
 const inQuery = (parameters: QuerySchema): JsonObject[] =>
   Object.entries(parameters).map(([name, parameter]) => {
     const { description, ...schema } = schemaOf(parameter)
-    if (name === ANY_FIELD) return { name: 'fields', in: 'query', description: description!, style: 'form', explode: true, schema: { type: 'object', additionalProperties: schema } }
+    if (name === ANY_FIELD) return fieldsInQuery(description!, schema)
     return {
       name,
       in: 'query',
@@ -29,6 +29,16 @@ const inQuery = (parameters: QuerySchema): JsonObject[] =>
       schema: REPEATABLE.has(name) ? { type: 'array', items: schema } : schema,
     }
   })
+
+/** Parameters with any names, as OpenAPI writes them: the members of an object. */
+const fieldsInQuery = (description: JsonValue, schema: JsonObject): JsonObject => ({
+  name: 'fields',
+  in: 'query',
+  description,
+  style: 'form',
+  explode: true,
+  schema: { type: 'object', propertyNames: { pattern: '^field\\.' }, additionalProperties: schema },
+})
 
 const EVERY_READ: readonly RefusalAnswerName[] = [
   'Invalid',

@@ -15,7 +15,7 @@ export const findDeclared = async (
     ...fieldsAmong(by).map((name) => ({ name, path: 'by' })),
   ]
   if (named.length === 0) return { declared: [] }
-  return withPermit(context, async () => {
+  return withPermit(context, async (): Promise<{ declared: SourceField[] } | Refusal> => {
     const declared = await context.dependencies.listFields(context.workspaceId)
     const names = new Set(declared.map(({ name }) => name))
     const undeclared = named.filter(({ name }) => !names.has(name))

@@ -161,15 +161,13 @@ const FEEDBACK_FILTERS = {
 
 export const FEEDBACK_PARAMETERS = { ...LIST_PARAMETERS, ...FEEDBACK_FILTERS } as const
 
-const BY = `${DIMENSION_NAMES.join(', ')}, field. and the name of a declared field, or two different ones with a comma between`
+const BY = `${DIMENSION_NAMES.join(', ')}, field.NAME of a declared field, or two different ones with a comma between`
 
 export const isDimension = (name: string): boolean =>
   isFixedDimension(name) || (name.startsWith(FIELD_PREFIX) && isFieldName(name.slice(FIELD_PREFIX.length)))
 
 const isDimensions = (names: readonly string[]): boolean =>
-  names.length <= 2 &&
-  new Set(names).size === names.length &&
-  names.every(isDimension)
+  names.length <= 2 && new Set(names).size === names.length && names.every(isDimension)
 
 export const COUNTS_PARAMETERS = {
   by: v.pipe(
@@ -205,7 +203,9 @@ export type QuerySchema = Readonly<Record<string, v.GenericSchema<string, unknow
 type Repeatable = 'tag'
 
 type QueryOf<S extends QuerySchema> = {
-  [Name in Exclude<keyof S, typeof ANY_FIELD>]?: Name extends Repeatable ? v.InferOutput<S[Name]>[] : v.InferOutput<S[Name]>
+  [Name in Exclude<keyof S, typeof ANY_FIELD>]?: Name extends Repeatable
+    ? v.InferOutput<S[Name]>[]
+    : v.InferOutput<S[Name]>
 } & (typeof ANY_FIELD extends keyof S ? { fields?: Readonly<Record<string, string>> } : unknown)
 
 export const REPEATABLE: ReadonlySet<string> = new Set<Repeatable>(['tag'])

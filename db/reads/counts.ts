@@ -77,7 +77,7 @@ export type CountRequest = {
   workspaceId: string
   by: Dimensions
   filters: FeedbackFilters
-  declared?: DeclaredFields
+  declared?: DeclaredFields | undefined
   /**
    * `feedback`: most first, the default. `satisfaction` and `bad`: the least content first. `key`: in
    * the order of the keys, the latest time first, which is the default for times.
@@ -104,12 +104,12 @@ export const countFeedback = async (sql: Sql, request: CountRequest): Promise<Fe
   const keys = parts.map((_, at) => `k${at + 1}`)
   const texts = parts.map(({ text }, at) => `coalesce(${over(text, at)}, '')`)
   const rows = await sql.unsafe<CountRow[]>(
-    `with x as (${rowsToCount(request)}),
-    found as (select ${keys.join()}, ${FIGURES} from x group by ${keys.join()}),
-    g as (${everyTime(parts)}),
-    whole as (
-      select ${FIGURES}, (select count(*) from g) as groups from x where is_first
+    `with part as (
+      select ${keys.join()}, is_first, ${FIGURES} from (${rowsToCount(request)}) as x group by ${keys.join()}, is_first
     ),
+    found as (select ${keys.join()}, ${SUMS} from part group by ${keys.join()}),
+    g as (${everyTime(parts)}),
+    whole as (select ${SUMS}, (select count(*) from g) as groups from part where is_first),
     placed as (select g.*, ${rankOf(request)} as rank from g),
     shown as (
       select * from placed ${after ? `where (rank, ${texts.join()}) > ($4::float8, ${keys.map((_, at) => `$${at + 5}`).join()})` : ''}
@@ -168,6 +168,10 @@ export const over = (text: string, at: number): string => text.replaceAll(/\bk\b
 const FIGURES = `count(*) as feedback, count(satisfaction) as rated, sum(satisfaction) as total,
   count(*) filter (where satisfaction <= ${BAD}) as bad`
 
+/** Adds up figures. The rows are read once, so that Postgres can share the work among processes. */
+const SUMS = `coalesce(sum(feedback), 0) as feedback, coalesce(sum(rated), 0) as rated, sum(total) as total,
+  coalesce(sum(bad), 0) as bad`
+
 /** The figures of a row, with four decimals. */
 const figuresOf = (of: string, prefix: string): string => {
   const ratio = (sum: string): string => `round((${of}.${sum} / nullif(${of}.rated, 0)::float8)::numeric, 4)::float8`
@@ -213,10 +217,13 @@ const rankOf = ({ by, order }: CountRequest): string => {
     case 'feedback':
       return '-g.feedback::float8'
     case 'satisfaction':
-      return 'coalesce(g.total / nullif(g.rated, 0), 2)::float8'
+      return rounded('coalesce(g.total / nullif(g.rated, 0)::float8, 2)')
     case 'bad':
-      return 'coalesce(-g.bad / nullif(g.rated, 0)::float8, 1)::float8'
+      return rounded('coalesce(-g.bad / nullif(g.rated, 0)::float8, 1)')
     case 'key':
       return isTime ? '-extract(epoch from g.k1)::float8' : '0::float8'
   }
 }
+
+/** The last digits of a mean depend on the order in which Postgres reads, so a cursor leaves them out. */
+const rounded = (rank: string): string => `round((${rank})::numeric, 9)::float8`

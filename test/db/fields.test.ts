@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
+import type { JsonValue } from '../../contract/json.ts'
 import type { DeclaredField } from '../../contract/source-settings.ts'
 import { countFeedback, type Dimensions } from '../../db/reads/counts.ts'
 import { compareSpans } from '../../db/reads/comparison.ts'
@@ -19,7 +20,7 @@ const of = fc.constantFrom('feedback' as const, 'contact' as const, 'account' as
 const scalar = fc.constantFrom('trial', 'paid', '3', 3, 0.5, true, '', null)
 const value = fc.oneof(
   { weight: 4, arbitrary: scalar },
-  fc.constantFrom({}, [], ['trial'], { b: 'deep' }, { b: 3 }, { b: { c: 1 } }),
+  fc.constantFrom<JsonValue[]>({}, [], ['trial'], { b: 'deep' }, { b: 3 }, { b: { c: 1 } }),
 )
 const record = fc.dictionary(fc.constantFrom(...PATHS), value, { maxKeys: 4 })
 const declarations: fc.Arbitrary<DeclaredField[]> = fc.uniqueArray(
@@ -98,7 +99,10 @@ describe('declared fields', () => {
           const groups = top.map(({ keys, feedback }) => [JSON.stringify(keys.map(({ key }) => key)), feedback])
           return { total: total.feedback, groups: groups.toSorted() }
         }
-        const expected = (keys: (row: Row) => (string | null)[]) => ({ total: rows.length, groups: tally(rows.map(keys)) })
+        const expected = (keys: (row: Row) => (string | null)[]) => ({
+          total: rows.length,
+          groups: tally(rows.map(keys)),
+        })
         assert.deepEqual(
           await count([`field.${one}`]),
           expected((row) => [textOf(row, one)]),
@@ -113,7 +117,9 @@ describe('declared fields', () => {
         const matches = rows.filter((row) => Object.entries(fields).every(([name, text]) => textOf(row, name) === text))
         assert.deepEqual(await count(['source', 'tag'], { fields }), {
           total: matches.length,
-          groups: tally(matches.flatMap((row) => ['t', String(Number(row.id.at(-1)) % 2)].map((tag) => [row.source, tag]))),
+          groups: tally(
+            matches.flatMap((row) => ['t', String(Number(row.id.at(-1)) % 2)].map((tag) => [row.source, tag])),
+          ),
         })
         for (const filters of [{ fields }, { fields, accountId: idOf('a', 0) }, { fields, customerId: idOf('c', 0) }]) {
           const { records } = await readList(sql, {
@@ -128,7 +134,8 @@ describe('declared fields', () => {
           const ids = records.map((text) => (JSON.parse(text) as { id: string }).id)
           const { total } = await count(['source'], filters)
           assert.equal(ids.length, total)
-          if (Object.keys(filters).length === 1) assert.deepEqual(ids.toSorted(), matches.map(({ id }) => id).toSorted())
+          if (Object.keys(filters).length === 1)
+            assert.deepEqual(ids.toSorted(), matches.map(({ id }) => id).toSorted())
         }
         const request = { workspaceId, by: `field.${one}`, filters: {}, declared, limit: 100 } as const
         const { after, grows } = await compareSpans(sql, { ...request, splitAt: '1900-01-01Z' })
@@ -180,10 +187,13 @@ describe('declared fields', () => {
       [await set('A', 0, 20), await set('B', 0, 20), await set('C', 20, 21), await set('A', 20, 21)],
       [false, false, true, true],
     )
-    assert.deepEqual((await listSources(sql, workspaceId)).map(({ source, fields: { length } }) => [source, length]), [
-      ['A', 20],
-      ['B', 20],
-    ])
+    assert.deepEqual(
+      (await listSources(sql, workspaceId)).map(({ source, fields: { length } }) => [source, length]),
+      [
+        ['A', 20],
+        ['B', 20],
+      ],
+    )
     assert.deepEqual([await set('B', 0, 19), await set('A', 0, 19), await set('C', 20, 21)], [false, false, false])
     assert.equal(await setSource(sql, { workspaceId: randomUUID(), source: 'A' }, {}), undefined)
   })

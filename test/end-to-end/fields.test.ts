@@ -128,7 +128,10 @@ describe('declared fields', () => {
     const first = await get('/feedbacks?limit=1&field.page=/cart&field.plan=trial')
     const second = await get(`/feedbacks?limit=1&field.plan=trial&field.page=/cart&next=${first.body.next}`)
     assert.deepEqual((second.body.feedbacks as unknown as Listed[])[0]?.description, 'one')
-    assert.deepEqual(problemsOf(await get(`/feedbacks?limit=1&field.plan=paid&next=${first.body.next}`))[0]?.[0], 'next')
+    assert.deepEqual(
+      problemsOf(await get(`/feedbacks?limit=1&field.plan=paid&next=${first.body.next}`))[0]?.[0],
+      'next',
+    )
   })
 
   it('are filters and dimensions of agents', async () => {
@@ -140,9 +143,17 @@ describe('declared fields', () => {
       ]),
       ['one', 'three'].map((text) => [text, { page: '/cart', plan: 'trial', role: 'owner', seats: 3 }]),
     )
-    const { groups } = await agent.call('count_feedback', { by: 'field.plan', thenBy: 'field.page', fields: { role: 'owner' } })
+    const { groups } = await agent.call('count_feedback', {
+      by: 'field.plan',
+      thenBy: 'field.page',
+      fields: { role: 'owner' },
+    })
     assert.deepEqual(
-      (groups as unknown as Record<string, unknown>[]).map(({ key, thenKey, feedback: figure }) => [key, thenKey, figure]),
+      (groups as unknown as Record<string, unknown>[]).map(({ key, thenKey, feedback: figure }) => [
+        key,
+        thenKey,
+        figure,
+      ]),
       [['trial', '/cart', 2]],
     )
     const compared = await agent.call('compare_periods', { by: 'field.plan', days: 1 })

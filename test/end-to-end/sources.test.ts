@@ -111,7 +111,10 @@ describe('the sources of feedback', () => {
       [{ scale: ['1', 5], link: 'javascript:{sourceId}' }, ['scale.0', 'link']],
       [{ link: 'https://shop.example' }, ['link']],
       [{ fields: {} }, ['fields']],
-      [{ fields: [{ name: 'a plan', path: '', of: 'project' }, 1] }, ['fields.0.name', 'fields.0.path', 'fields.0.of', 'fields.1']],
+      [
+        { fields: [{ name: 'a plan', path: '', of: 'project' }, 1] },
+        ['fields.0.name', 'fields.0.path', 'fields.0.of', 'fields.1'],
+      ],
       [{ fields: [PLAN, { ...PLAN, path: 'other' }] }, ['fields']],
       [{ fields: Array.from({ length: 21 }, (_, at) => ({ ...PLAN, name: `plan${at}` })) }, ['fields']],
     ] as const) {
