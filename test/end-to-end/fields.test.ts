@@ -46,17 +46,23 @@ describe('declared fields', () => {
     own = await ownWorkspace({ sql: service.all, urls: service.urls })
     const about = (description: string, source: string, sourceData: object, contactId: string) => ({
       operation: 'create_feedback',
-      body: { description, source, sourceData, contactId, tags: [description] },
+      body: { description, source, sourceData, contactId, isExternalContactId: true, tags: [description] },
     })
     await own.submitAll([
-      { operation: 'identify_account', body: { id: 'a', properties: { $name: 'Acme', plan: 'trial', seats: 3 } } },
-      { operation: 'identify_account', body: { id: 'b', properties: { $name: 'Bolt', plan: 'paid' } } },
+      {
+        operation: 'identify_account',
+        body: { id: 'a', properties: { $name: 'Acme', $domain: 'acme.example', plan: 'trial', seats: 3 } },
+      },
+      {
+        operation: 'identify_account',
+        body: { id: 'b', properties: { $name: 'Bolt', $domain: 'bolt.example', plan: 'paid' } },
+      },
       { operation: 'identify_contact', body: { id: 'ada', properties: { role: 'owner' }, account: { id: 'a' } } },
       { operation: 'identify_contact', body: { id: 'bob', properties: {}, account: { id: 'b' } } },
       about('one', 'Shop', { context: { page: '/cart' } }, 'ada'),
       about('two', 'Shop', { context: { page: '/help' } }, 'bob'),
       about('three', 'Mail', { page: '/cart' }, 'ada'),
-      about('four', 'Mail', {}, 'unknown'),
+      about('four', 'Mail', {}, 'eve'),
     ])
     agent = await agentAt(service.urls[0]!, own.readToken)
   })
@@ -168,7 +174,10 @@ describe('declared fields', () => {
   })
 
   it('have the values that contacts and accounts have now', async () => {
-    await own.submit('/accounts/identify', { id: 'b', properties: { plan: 'trial' } })
+    await own.submit('/accounts/identify', {
+      id: 'b',
+      properties: { $name: 'Bolt', $domain: 'bolt.example', plan: 'trial' },
+    })
     assert.deepEqual(await listed('field.plan=trial'), ['one', 'two', 'three'])
   })
 })
