@@ -168,7 +168,7 @@ export const over = (text: string, at: number): string => text.replaceAll(/\bk\b
 const FIGURES = `count(*) as feedback, count(satisfaction) as rated, sum(satisfaction) as total,
   count(*) filter (where satisfaction <= ${BAD}) as bad`
 
-/** Adds up figures. The rows are read once, so that Postgres can share the work among processes. */
+/** Adds up figures of groups. So the total needs no second pass over the rows. */
 const SUMS = `coalesce(sum(feedback), 0) as feedback, coalesce(sum(rated), 0) as rated, sum(total) as total,
   coalesce(sum(bad), 0) as bad`
 
