@@ -9,7 +9,7 @@ import { readList } from '../db/reads/lists.ts'
 import { findNames, readContractValues } from '../db/reads/names.ts'
 import { countAnswers } from '../db/reads/nps.ts'
 import { currentId, readRecords } from '../db/reads/records.ts'
-import { listSources, setSource } from '../db/sources.ts'
+import { listFields, listSources, setSource } from '../db/sources.ts'
 import { findReceipt } from '../db/submissions/receipts.ts'
 import { createWebhook, deleteWebhook, listWebhooks } from '../db/webhooks.ts'
 import { watchLoopDelay } from '../runtime/event-loop-delay.ts'
@@ -137,6 +137,7 @@ const createReadDependencies = (
     countFeedback: (request) => withinTime(countFeedback(sql, request), READ_TIMEOUT_MS),
     readList: (request) => withinTime(readList(sql, request), READ_TIMEOUT_MS),
     listSources: (...asked) => withinTime(listSources(sql, ...asked), READ_TIMEOUT_MS),
+    listFields: (workspaceId) => withinTime(listFields(sql, workspaceId), READ_TIMEOUT_MS),
     readChanges: (workspaceId, wanted) => withinTime(readChanges(sql, workspaceId, wanted), READ_TIMEOUT_MS),
   }
 }

@@ -194,6 +194,17 @@ export type SourceSettings = {
   readonly scale?: readonly [number, number] | null | undefined
   /** The address of a record in its source, with `{sourceId}` in place of its id. */
   readonly link?: string | null | undefined
+  /** The fields by which feedback can be filtered and counted. */
+  readonly fields?:
+    | readonly {
+        /** The name of the field in reads, as in `field.plan=trial`. Sources can give fields the same name. */
+        readonly name: string
+        /** The member of `sourceData` or `properties` with the value, such as `plan`, or `user.plan` for `plan` inside `user`. */
+        readonly path: string
+        /** The record with the member: `sourceData` of the feedback, or `properties` of its contact or account. A field of a contact or account is read in the feedback of every source that does not declare the name itself. */
+        readonly of: 'feedback' | 'contact' | 'account'
+      }[]
+    | undefined
 }
 
 /** What matches all of these filters. */
@@ -210,6 +221,12 @@ export type FeedbackFilters = {
   readonly accountId?: string | undefined
   /** About this project (product). */
   readonly projectId?: string | undefined
+  /** These values of declared fields, such as {"plan": "trial"}. */
+  readonly fields?:
+    | {
+        readonly [key: string]: string | number | boolean
+      }
+    | undefined
   /** The rating or more. Give `source` too: sources have different scales. */
   readonly ratingMin?: number | undefined
   /** The rating or less. */
@@ -330,6 +347,12 @@ export type Feedback = {
   readonly projectName?: string | undefined
   /** The rating on the scale of its source, from 0 to 1. Left out if the source has no scale, or the rating is outside of it. */
   readonly satisfaction?: number | undefined
+  /** The values of the declared fields, by their names: texts, numbers, true and false. They are as the feedback, its contact and its account have them now. Left out without any. */
+  readonly fields?:
+    | {
+        readonly [key: string]: unknown
+      }
+    | undefined
   /** Whether a person has hidden it. A hidden feedback is in no count and no report. */
   readonly isHidden?: boolean | undefined
   /** The `createdAt` that was sent, or else `acceptedAt`. */
@@ -643,7 +666,7 @@ export type FeedbackFigures = {
   readonly bad: number | null
 }
 
-/** The figures of a group, with a member for each thing that is counted by. */
+/** The figures of a group, with a member for each thing that is counted by. The value of a declared field is in a member such as `field.plan`. */
 export type FeedbackCount = {
   /** The tag of the group, if it is counted by: an id, text, date or number. Null for feedback without. */
   readonly tag?: string | null | undefined
@@ -705,6 +728,15 @@ export type Source = {
   readonly isScaleGiven: boolean
   /** The address of a record in its source, with `{sourceId}` in place of its id. */
   readonly link: string | null
+  /** The fields that it declares. */
+  readonly fields: readonly {
+    /** The name of the field in reads, as in `field.plan=trial`. Sources can give fields the same name. */
+    readonly name: string
+    /** The member of `sourceData` or `properties` with the value, such as `plan`, or `user.plan` for `plan` inside `user`. */
+    readonly path: string
+    /** The record with the member: `sourceData` of the feedback, or `properties` of its contact or account. A field of a contact or account is read in the feedback of every source that does not declare the name itself. */
+    readonly of: 'feedback' | 'contact' | 'account'
+  }[]
 }
 
 /** A page. */

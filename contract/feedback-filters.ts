@@ -27,6 +27,11 @@ const number = (description: string) =>
     v.description(description),
   )
 
+const fieldText = v.pipe(
+  v.union([v.string(), v.number(), v.boolean()], 'a text, a number, true or false'),
+  v.transform(String),
+)
+
 export const tag = (description: string) => textOfAtMost(MAX_TAG_CHARACTERS, description)
 
 /** The filters of the list of feedback, in JSON, as agents and webhooks have them. */
@@ -44,6 +49,12 @@ export const FILTERS = {
   customerId: v.optional(ownId('Of this customer (person).')),
   accountId: v.optional(ownId('Of this account (company): its own, and that of its customers.')),
   projectId: v.optional(ownId('About this project (product).')),
+  fields: v.optional(
+    v.pipe(
+      v.record(v.string(), fieldText, 'an object'),
+      v.description('These values of declared fields, such as {"plan": "trial"}.'),
+    ),
+  ),
   ratingMin: v.optional(number('The rating or more. Give `source` too: sources have different scales.')),
   ratingMax: v.optional(number('The rating or less.')),
   satisfactionMin: v.optional(number('The satisfaction or more, from 0 to 1, comparable among all sources.')),

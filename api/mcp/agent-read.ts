@@ -6,6 +6,7 @@ import type { NamedThing } from '../../db/reads/names.ts'
 import type { AnswersRequest, countAnswers } from '../../db/reads/nps.ts'
 import { readCountPage } from '../reads/counts.ts'
 import { isRefusal, type Refusal } from '../http/refusal.ts'
+import { findDeclared } from '../reads/declared-fields.ts'
 import { type Page, readPage, type WantedPage } from '../reads/lists.ts'
 import { type ReadContext, withPermit } from '../reads/reads.ts'
 import { feedbackOf, groupOf, type GroupShown, keyOf } from './answers.ts'
@@ -87,7 +88,13 @@ const withContractValues = async (asked: AgentRead, groups: GroupShown[]): Promi
 
 export const compareForAgent = async (asked: AgentRead, given: Omit<ComparisonRequest, 'workspaceId'>) => {
   const { workspaceId, agentReads } = asked
-  const found = await withPermit(asked, () => agentReads.compare({ ...given, workspaceId }), 'countPermits')
+  const declared = await findDeclared(asked, { filters: given.filters, by: [given.by] })
+  if (isRefusal(declared)) return declared
+  const found = await withPermit(
+    asked,
+    () => agentReads.compare({ ...given, ...declared, workspaceId }),
+    'countPermits',
+  )
   if (isRefusal(found)) return found
   const shownGroups = (changes: GroupChange[]) =>
     changes.map(({ key, name, ...spans }) => ({ ...keyOf({ key, name }, given.by, asked.sight), ...spans }))

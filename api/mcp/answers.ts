@@ -1,5 +1,6 @@
 import { type AccountRow, type FeedbackContext, MOST_JSON_CHARACTERS } from '../../db/reads/context.ts'
 import type { Dimension, Dimensions, Figures, Group } from '../../db/reads/counts.ts'
+import type { JsonObject } from '../../contract/json.ts'
 import type { Feedback, StoredConversation, StoredMessage } from '../../contract/record-schemas.ts'
 import { quoteOf, show, type Sight } from './quote.ts'
 
@@ -45,9 +46,15 @@ export const feedbackOf = (given: unknown, sight: Sight, most = LISTED_CHARACTER
     customer: personal(record.customerName, sight),
     account: labelOf(record.accountName, sight) ?? record.accountId,
     project: labelOf(record.projectName, sight) ?? record.projectId,
+    fields: record.fields && fieldsOf(record.fields, sight),
     quote: quoteOf({ title, text: description }, most, sight),
   })
 }
+
+const fieldsOf = (fields: JsonObject, sight: Sight): JsonObject =>
+  Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [name, typeof value === 'string' ? label(value, sight) : value]),
+  )
 
 type GroupKey = { key: string | null; name: string | null }
 const OWN_KEYS: ReadonlySet<Dimension> = new Set(['account', 'customer', 'project', 'week', 'month', 'rating'])

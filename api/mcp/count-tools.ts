@@ -4,6 +4,7 @@ import { instantOf } from '../../contract/date-time.ts'
 import type { ComparedSpan } from '../../db/reads/comparison.ts'
 import { type Dimensions, ORDERS } from '../../db/reads/counts.ts'
 import { isRefusal, type Refusal } from '../http/refusal.ts'
+import { findDeclared } from '../reads/declared-fields.ts'
 import { withPermit } from '../reads/reads.ts'
 import { shortTime } from './answers.ts'
 import { type AgentRead, compareForAgent, countForAgent } from './agent-read.ts'
@@ -100,7 +101,9 @@ const scoresFor = async (
   by: Dimensions,
   wanted: v.InferOutput<typeof feedbackFilters>,
 ): Promise<Map<string, Score> | Refusal> => {
-  const request = { workspaceId: asked.workspaceId, by, filters: wanted }
+  const found = await findDeclared(asked, { filters: wanted, by })
+  if (isRefusal(found)) return found
+  const request = { workspaceId: asked.workspaceId, by, filters: wanted, ...found }
   const rows = await withPermit(asked, () => asked.agentReads.countAnswers(request), 'countPermits')
   if (isRefusal(rows)) return rows
   return new Map(

@@ -1,7 +1,8 @@
 import * as v from 'valibot'
 import { feedbackFilters } from '../../contract/feedback-filters.ts'
 import { identifier } from '../../contract/query-fields.ts'
-import { type Dimension, DIMENSION_NAMES } from '../../db/reads/counts.ts'
+import { type Dimension, DIMENSION_NAMES, isFixedDimension } from '../../db/reads/counts.ts'
+import { isDimension } from '../reads/parameters.ts'
 
 const MOST_RECORDS = 20
 const MOST_GROUPS = 100
@@ -25,21 +26,30 @@ export const order = v.optional(choice(['newest', 'oldest']), 'newest')
 export const filters = v.optional(feedbackFilters, {})
 export const of = v.optional(choice(['feedback', 'conversations']), 'feedback')
 
+const DIMENSIONS_AND_FIELDS = `${DIMENSION_NAMES.join(', ')}, field.NAME of a declared field`
+
 /** One dimension, or two. Commas may stand between them. */
 export const dimensions = v.pipe(
   v.array(v.string()),
-  v.description('One dimension, or two.'),
-  v.metadata({ items: { type: 'string', enum: DIMENSION_NAMES }, minItems: 1, maxItems: MOST_DIMENSIONS }),
+  v.description('One dimension, or two; field.NAME is a declared field, such as field.plan.'),
+  v.metadata({ items: { type: 'string', description: DIMENSIONS_AND_FIELDS }, minItems: 1, maxItems: MOST_DIMENSIONS }),
   v.transform((names) => [...new Set(names.flatMap((name) => name.split(/[\s,]+/)))]),
   v.check(
     (names) => names.length >= 1 && names.length <= MOST_DIMENSIONS && names.every(isDimension),
-    `one or two of ${DIMENSION_NAMES.join(', ')}`,
+    `one or two of ${DIMENSIONS_AND_FIELDS}`,
   ),
   v.transform((names) => names as unknown as readonly [Dimension] | readonly [Dimension, Dimension]),
 )
 
-const isDimension = (name: string): boolean => (DIMENSION_NAMES as readonly string[]).includes(name)
-
-const isTime = (name: Dimension): boolean => name === 'week' || name === 'month'
+const COMPARED: readonly string[] = DIMENSION_NAMES.filter((name) => name !== 'week' && name !== 'month')
+const COMPARED_AND_FIELDS = `${COMPARED.join(', ')}, or field.NAME of a declared field`
 /** Two spans of time have no weeks to compare. */
-export const comparedDimension = choice(DIMENSION_NAMES.filter((name) => !isTime(name)) as [Dimension, ...Dimension[]])
+export const comparedDimension = v.pipe(
+  v.string(),
+  v.description(`${COMPARED_AND_FIELDS}.`),
+  v.check(
+    (name) => isDimension(name) && (!isFixedDimension(name) || COMPARED.includes(name)),
+    `one of ${COMPARED_AND_FIELDS}`,
+  ),
+  v.transform((name) => name as Dimension),
+)

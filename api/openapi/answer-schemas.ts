@@ -3,6 +3,7 @@ import { feedbackFilters } from '../../contract/feedback-filters.ts'
 import { about } from '../../contract/fields.ts'
 import { MAX_REPORTED_PROBLEMS } from '../../contract/limits.ts'
 import { receipt } from '../../contract/receipt.ts'
+import { declaredField } from '../../contract/source-settings.ts'
 import * as records from '../../contract/record-schemas.ts'
 import { DIMENSION_NAMES } from '../../db/reads/counts.ts'
 import type { RESOURCES } from '../reads/reads.ts'
@@ -64,7 +65,7 @@ const feedbackCount = about(
     ),
     ...FIGURES,
   }),
-  'The figures of a group, with a member for each thing that is counted by.',
+  'The figures of a group, with a member for each thing that is counted by. The value of a declared field is in a member such as `field.plan`.',
 )
 
 const scale = about(
@@ -87,6 +88,7 @@ const source = about(
       'Whether a person gave the scale, or said that there is none. Else 20 ratings show it.',
     ),
     link: orNull(v.string(), 'The address of a record in its source, with `{sourceId}` in place of its id.'),
+    fields: list(declaredField, 'The fields that it declares.'),
   }),
   'A source of feedback, with its ratings and its settings.',
 )

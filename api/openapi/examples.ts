@@ -154,6 +154,15 @@ export const REQUEST_EXAMPLES = {
       summary: 'Ratings from 0 to 10',
       value: { scale: [0, 10], link: 'https://helpdesk.example/tickets/{sourceId}' },
     },
+    fields: {
+      summary: 'Fields to filter and count by',
+      value: {
+        fields: [
+          { name: 'page', path: 'context.page', of: 'feedback' },
+          { name: 'plan', path: 'plan', of: 'account' },
+        ],
+      },
+    },
     none: { summary: 'Ratings without a scale', value: { scale: null } },
   },
 } as const satisfies Partial<Record<BodyName | 'BatchRequest', Examples>>

@@ -68,6 +68,7 @@ const SOURCE = {
   scale: [0, 10],
   isScaleGiven: true,
   link: 'https://helpdesk.example/tickets/{sourceId}',
+  fields: [{ name: 'plan', path: 'plan', of: 'account' }],
 }
 const NEXT = 'WyIyMDI2LTAxLTMxIDA5OjMwOjAwLjI1IiwiYjdmOGEwZDIiXQ'
 

@@ -1,5 +1,6 @@
-import type { JsonObject } from '../../contract/json.ts'
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import {
+  ANY_FIELD,
   CHANGES_PARAMETERS,
   COUNTS_PARAMETERS,
   FEEDBACK_PARAMETERS,
@@ -21,6 +22,7 @@ import { PATHS_OF_WEBHOOKS } from './webhook-paths.ts'
 const inQuery = (parameters: QuerySchema): JsonObject[] =>
   Object.entries(parameters).map(([name, parameter]) => {
     const { description, ...schema } = schemaOf(parameter)
+    if (name === ANY_FIELD) return fieldsInQuery(description!, schema)
     return {
       name,
       in: 'query',
@@ -28,6 +30,16 @@ const inQuery = (parameters: QuerySchema): JsonObject[] =>
       schema: REPEATABLE.has(name) ? { type: 'array', items: schema } : schema,
     }
   })
+
+/** Parameters with any names, as OpenAPI writes them: the members of an object. */
+const fieldsInQuery = (description: JsonValue, schema: JsonObject): JsonObject => ({
+  name: 'fields',
+  in: 'query',
+  description,
+  style: 'form',
+  explode: true,
+  schema: { type: 'object', propertyNames: { pattern: '^field\\.' }, additionalProperties: schema },
+})
 
 const EVERY_READ: readonly RefusalAnswerName[] = [
   'Invalid',
@@ -152,7 +164,7 @@ const PUT_SOURCE: JsonObject = {
   put: {
     tags: ['Reading'],
     operationId: 'putSource',
-    summary: 'Set the scale and the link of a source',
+    summary: 'Set the scale, the link and the fields of a source',
     description:
       'Replaces the settings of a source, which needs no feedback yet. They count for all its feedback at once. Requires an admin token.',
     parameters: parametersOf(['SourceName', 'PreferStrict', 'ContentEncoding', 'RequestId']),

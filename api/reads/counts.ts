@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import type { CountRequest, Dimensions, FeedbackCounts, Group, GroupPlace } from '../../db/reads/counts.ts'
 import { isRefusal, type Refusal } from '../http/refusal.ts'
 import { BAD_CURSOR, readCursor, writeCursor } from './cursor.ts'
+import { findDeclared } from './declared-fields.ts'
 import { COUNTS_PARAMETERS, DEFAULT_LIMIT, readQuery } from './parameters.ts'
 import { type ReadAnswer, type ReadContext, withPermit } from './reads.ts'
 
@@ -25,10 +26,12 @@ export const readCountPage = async (
 ): Promise<(FeedbackCounts & { cursor: string | null }) | Refusal> => {
   const after = next === undefined ? undefined : readCursor(next, placeOf(list.by), list)
   if (next !== undefined && after === undefined) return BAD_CURSOR
+  const found = await findDeclared(context, list)
+  if (isRefusal(found)) return found
   const { workspaceId, dependencies } = context
   const counts = await withPermit(
     context,
-    () => dependencies.countFeedback({ ...list, workspaceId, limit, after }),
+    () => dependencies.countFeedback({ ...list, ...found, workspaceId, limit, after }),
     'countPermits',
   )
   return isRefusal(counts) ? counts : { ...counts, cursor: counts.next ? writeCursor(counts.next, list) : null }

@@ -5,7 +5,8 @@ import { isDateTime, postgresDateTime } from '../../contract/date-time.ts'
 import { about } from '../../contract/fields.ts'
 import { MAX_REPORTED_PROBLEMS, MAX_TAG_CHARACTERS, MAX_TAGS } from '../../contract/limits.ts'
 import { identifier, ownId, textOfAtMost, words } from '../../contract/query-fields.ts'
-import { DIMENSION_NAMES, type Dimensions, ORDERS } from '../../db/reads/counts.ts'
+import { isFieldName } from '../../contract/source-settings.ts'
+import { DIMENSION_NAMES, type Dimensions, isFixedDimension, ORDERS } from '../../db/reads/counts.ts'
 import { feedPlace } from './feed-place.ts'
 
 const MOST_RECORDS = 500
@@ -65,6 +66,10 @@ export const LIST_PARAMETERS = {
   next: identifier('The `next` of the previous page, with the same filters and order.'),
 } as const
 
+const FIELD_PREFIX = 'field.'
+/** Stands for the parameters of declared fields, such as `field.plan`. */
+export const ANY_FIELD = 'field.*'
+
 const FEEDBACK_FILTERS = {
   source: identifier('Records of this source.'),
   tag: textOfAtMost(
@@ -85,6 +90,10 @@ const FEEDBACK_FILTERS = {
   ),
   createdFrom: time('Records whose `createdAt` is at this time or later.'),
   createdTo: time('Records whose `createdAt` is before this time.'),
+  [ANY_FIELD]: identifier(
+    'Records with this value of a declared field, as in `field.plan=trial`. Several fields mean all of them. Numbers, true and false ' +
+      'compare as their JSON.',
+  ),
   q: words(
     'Words that all occur in the title or the description, also as parts of words. The case of letters, forms of one ' +
       'letter in Unicode, and format characters make no difference.',
@@ -101,12 +110,13 @@ export const FEEDBACK_PARAMETERS = {
   ),
 } as const
 
-const BY = `${DIMENSION_NAMES.join(', ')}, or two different ones with a comma between`
+const BY = `${DIMENSION_NAMES.join(', ')}, field.NAME of a declared field, or two different ones with a comma between`
+
+export const isDimension = (name: string): boolean =>
+  isFixedDimension(name) || (name.startsWith(FIELD_PREFIX) && isFieldName(name.slice(FIELD_PREFIX.length)))
 
 const isDimensions = (names: readonly string[]): boolean =>
-  names.length <= 2 &&
-  new Set(names).size === names.length &&
-  names.every((name) => (DIMENSION_NAMES as readonly string[]).includes(name))
+  names.length <= 2 && new Set(names).size === names.length && names.every(isDimension)
 
 export const COUNTS_PARAMETERS = {
   by: v.pipe(
@@ -142,8 +152,10 @@ export type QuerySchema = Readonly<Record<string, v.GenericSchema<string, unknow
 type Repeatable = 'tag'
 
 type QueryOf<S extends QuerySchema> = {
-  [Name in keyof S]?: Name extends Repeatable ? v.InferOutput<S[Name]>[] : v.InferOutput<S[Name]>
-}
+  [Name in Exclude<keyof S, typeof ANY_FIELD>]?: Name extends Repeatable
+    ? v.InferOutput<S[Name]>[]
+    : v.InferOutput<S[Name]>
+} & (typeof ANY_FIELD extends keyof S ? { fields?: Readonly<Record<string, string>> } : unknown)
 
 export const REPEATABLE: ReadonlySet<string> = new Set<Repeatable>(['tag'])
 
@@ -153,15 +165,20 @@ export const REPEATABLE: ReadonlySet<string> = new Set<Repeatable>(['tag'])
  */
 export const readQuery = <S extends QuerySchema>(request: Request, schemas: S): QueryOf<S> | Refusal => {
   const query: Record<string, unknown> = {}
+  const fields: [string, unknown][] = []
   const problems: Problem[] = []
   for (const [name, values] of valuesByName(request, Object.keys(schemas).length + MAX_REPORTED_PROBLEMS)) {
-    const schema = Object.hasOwn(schemas, name) ? schemas[name] : undefined
+    const isField = name.startsWith(FIELD_PREFIX)
+    const known = isField ? ANY_FIELD : name
+    const schema = Object.hasOwn(schemas, known) ? schemas[known] : undefined
     const read = schema === undefined ? UNKNOWN : readParameter(schema, values, REPEATABLE.has(name))
     const shown = name.slice(0, MOST_SHOWN_CHARACTERS)
     if ('problem' in read) problems.push({ path: shown, message: `${shown} ${read.problem}` })
+    else if (isField) fields.push([name.slice(FIELD_PREFIX.length), read.value])
     else query[name] = read.value
   }
   if (problems.length > 0) return { refused: 'invalid', problems: problems.slice(0, MAX_REPORTED_PROBLEMS) }
+  if (fields.length > 0) query['fields'] = Object.fromEntries(fields)
   return query as QueryOf<S>
 }
 

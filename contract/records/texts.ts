@@ -107,6 +107,14 @@ export const TEXTS = {
         about:
           'The rating on the scale of its source, from 0 to 1. Left out if the source has no scale, or the rating is outside of it.',
       },
+      fields: {
+        ...object,
+        ...ofView,
+        read: 'fields',
+        about:
+          'The values of the declared fields, by their names: texts, numbers, true and false. They are as the feedback, its contact ' +
+          'and its account have them now. Left out without any.',
+      },
       is_hidden: {
         ...flag,
         ...elsewhere,

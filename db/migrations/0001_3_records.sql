@@ -150,8 +150,11 @@ create table source (
   end) stored,
   -- The address of a record in its source, with {sourceId} in place of its id.
   link text,
+  -- The declared fields: an array of objects with name, path and of. Null without any.
+  fields jsonb,
   primary key (workspace_id, source)
 );
+create index source_fields on source (workspace_id, source) where fields is not null;
 
 -- One row for each feedback, for queries without joins. Feedback without an account belongs to the
 -- account of its contact.
@@ -163,7 +166,19 @@ create view feedback_view as
     f.project_id, p.name as project_name,
     case when f.rating between s.scale_low and s.scale_high
       then (f.rating - s.scale_low) / (s.scale_high - s.scale_low) end as satisfaction,
-    f.is_hidden
+    f.is_hidden,
+    -- Of each name, the declaration of the source counts. Else that of the first source that declares
+    -- it of contacts or accounts, since these have no source of their own.
+    (select jsonb_object_agg(d.name, d.value) from (
+      select distinct on (e.name) e.name, coalesce(o.record -> e.path, o.record #> string_to_array(e.path, '.')) as value
+      from source as g
+      cross join jsonb_to_recordset(g.fields) as e (name text, path text, "of" text)
+      cross join lateral (
+        select case e."of" when 'feedback' then f.source_data when 'contact' then c.properties else a.properties end as record
+      ) as o
+      where g.workspace_id = f.workspace_id and g.fields is not null and (g.source = f.source or e."of" <> 'feedback')
+      order by e.name, g.source <> f.source, g.source collate "C"
+    ) as d where jsonb_typeof(d.value) in ('string', 'number', 'boolean')) as fields
   from feedback as f
   left join contact as c on c.workspace_id = f.workspace_id and c.id = f.contact_id
   left join account as a on a.workspace_id = f.workspace_id and a.id = coalesce(f.account_id, c.account_id)

@@ -1,18 +1,15 @@
 import type { Sql } from '../connection/postgres.ts'
-import { BAD, type Dimension, DIMENSIONS, type Figures, over, rowsToCount } from './counts.ts'
-import { currentFilters, type FeedbackFilters } from './lists.ts'
+import { BAD, type CountRequest, type Dimension, type Figures, over, partsOf, rowsToCount } from './counts.ts'
+import { currentFilters } from './lists.ts'
 
 /** From the first time on, and before the second. */
 export type ComparedSpan = { from: string; to: string }
 /** Compares the feedback of two spans, in groups. `order`: the figure whose change is looked for. */
-export type ComparisonRequest = {
-  workspaceId: string
+export type ComparisonRequest = Pick<CountRequest, 'workspaceId' | 'filters' | 'declared' | 'limit'> & {
   by: Dimension
-  filters: FeedbackFilters
   before: ComparedSpan
   after: ComparedSpan
   order: 'feedback' | 'satisfaction'
-  limit: number
 }
 export type GroupChange = { key: string | null; name: string | null; before: Figures; after: Figures }
 /** `grows`: the groups whose figure is greater in the later span, the greatest change first. */
@@ -20,12 +17,12 @@ export type Comparison = { before: Figures; after: Figures; grows: GroupChange[]
 
 /** Compares groups of feedback of two spans. */
 export const compareSpans = async (sql: Sql, request: ComparisonRequest): Promise<Comparison> => {
-  const { workspaceId, by, filters, limit, before, after, order } = request
-  const { text, name } = DIMENSIONS[by]
+  const { workspaceId, by, filters, declared, limit, before, after, order } = request
+  const { text, name } = partsOf(by, declared)
   const asked = await currentFilters(sql, workspaceId, filters)
   const change = order === 'feedback' ? 'after_feedback - before_feedback' : 'after_satisfaction - before_satisfaction'
   const rows = await sql.unsafe<ComparisonRow[]>(
-    `with x as (${rowsToCount([by], filters, `, ${isIn('$4', '$5')} as is_before, ${isIn('$6', '$7')} as is_after`)}),
+    `with x as (${rowsToCount({ by: [by], filters, declared }, `, ${isIn('$4', '$5')} as is_before, ${isIn('$6', '$7')} as is_after`)}),
     g as (select *, ${change} as change from (select k1, ${FIGURES} from x group by k1) as f),
     changed as (
       (select * from g where change > 0 order by change desc, k1 limit $3)

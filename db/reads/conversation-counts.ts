@@ -1,7 +1,8 @@
-import { conditionOf, type FeedbackFilters, SATISFACTION } from './lists.ts'
+import { type CountRequest, type Dimension, partsOf } from './counts.ts'
+import { conversationCondition, SATISFACTION } from './lists.ts'
 
 /** What conversations are counted by, where the key is not that of a feedback. */
-const KEYS: Readonly<Partial<Record<string, { key: string; from: string }>>> = {
+const KEYS: Readonly<Partial<Record<Dimension, { key: string; from: string }>>> = {
   tag: { key: 't.tag', from: 'left join unnest(r.tags) as t (tag) on true' },
   customer: { key: 'o.contact_id', from: '' },
   account: {
@@ -14,22 +15,18 @@ const CUSTOMERS = 'left join conversation_contact as o on o.workspace_id = r.wor
 
 /**
  * The conversations to count, as `rowsToCount` has feedback. A conversation counts once for each of
- * its tags, customers and accounts. `ofFeedback`: the keys of feedback.
+ * its tags, customers and accounts. It has no declared fields.
  */
-export const conversationsToCount = <Name extends string>(
-  by: readonly Name[],
-  filters: FeedbackFilters,
-  ofFeedback: Readonly<Record<Name, { key: string }>>,
-): string => {
+export const conversationsToCount = ({ by, filters }: Pick<CountRequest, 'by' | 'filters'>): string => {
   const isByPeople = by.some((name) => name === 'customer' || name === 'account')
   const from = [isByPeople ? CUSTOMERS : '', ...by.map((name) => KEYS[name]?.from ?? '')].join(' ')
-  const keys = by.map((name, at) => `${KEYS[name]?.key ?? ofFeedback[name].key} as k${at + 1}`)
+  const keys = by.map((name, at) => `${KEYS[name]?.key ?? partsOf(name).key} as k${at + 1}`)
   return `
     select d.*, row_number() over (partition by d.id) = 1 as is_first
     from (
       select distinct r.id, ${keys.join()}, ${SATISFACTION} as satisfaction
       from conversation as r ${from}
       left join source as s on s.workspace_id = r.workspace_id and s.source = r.source
-      where r.workspace_id = $1::uuid and ($2::jsonb is not null) and (${conditionOf(filters, 'conversation')})
+      where r.workspace_id = $1::uuid and ($2::jsonb is not null) and (${conversationCondition(filters)})
     ) as d`
 }

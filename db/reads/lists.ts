@@ -1,4 +1,5 @@
 import type { Sql } from '../connection/postgres.ts'
+import { type DeclaredFields, fieldValue, fieldValueAlone, literal } from './field-values.ts'
 import { RECORD_TABLES, readRecords, type RecordKind } from './records.ts'
 
 /** Filters for feedback. Each one narrows the list. */
@@ -18,6 +19,8 @@ export type FeedbackFilters = {
   createdTo?: string | undefined
   /** Hidden feedback; otherwise feedback that is not hidden. A count takes no hidden feedback. */
   isHidden?: boolean | undefined
+  /** Values of declared fields, as text. */
+  fields?: Readonly<Record<string, string>> | undefined
   /** Words that must all occur in the title or the description. */
   q?: readonly string[] | undefined
 }
@@ -48,6 +51,7 @@ export type ListRequest = {
   workspaceId: string
   kind: RecordKind
   filters: FeedbackFilters & MessageFilters & LookUpKeys
+  declared?: DeclaredFields
   after: ListPlace | undefined
   isOldestFirst: boolean
   limit: number
@@ -123,16 +127,24 @@ const WHOLE_ACCOUNT = `r.id in (
   join feedback as o on o.workspace_id = c.workspace_id and o.contact_id = c.id and o.account_id is null
   where c.workspace_id = $1 and c.account_id = ($2 ->> 'accountId')::uuid)`
 
-/** All filters as one condition, for filters of `currentFilters`, without hidden feedback. */
-export const conditionOf = (filters: FeedbackFilters, of: CountedKind = 'feedback'): string => {
-  const isConversation = of === 'conversation'
-  const others = isConversation ? OF_CONVERSATION : { accountId: WHOLE_ACCOUNT }
-  return conjunction([
-    ...(isConversation ? [] : [SHOWN]),
-    ...given({ ...CONDITIONS, ...others }, filters),
+/**
+ * All filters as one condition, for filters of `currentFilters` and a statement with `OWNER_JOINS`,
+ * without hidden feedback.
+ */
+export const conditionOf = (filters: FeedbackFilters, declared: DeclaredFields = []): string =>
+  conjunction([
+    SHOWN,
+    ...given({ ...CONDITIONS, accountId: WHOLE_ACCOUNT }, filters),
     ...given(RANGES, filters),
+    ...fieldConditions(filters, (name) => fieldValue(name, declared)),
   ])
-}
+
+/** The same for conversations, which nobody hides and which have no declared fields. */
+export const conversationCondition = (filters: FeedbackFilters): string =>
+  conjunction([...given({ ...CONDITIONS, ...OF_CONVERSATION }, filters), ...given(RANGES, filters)])
+
+const fieldConditions = ({ fields = {} }: FeedbackFilters, valueOf: (name: string) => string): string[] =>
+  Object.keys(fields).map((name) => `${valueOf(name)} = $2 -> 'fields' ->> ${literal(name)}`)
 
 /**
  * The filters with the ids that their customer and account mean now. A count that begins in the
@@ -175,7 +187,8 @@ export const readList = async (
     ...(kind === 'feedback' ? [shownOf(filters)] : []),
   ])
   const conditions = isConversation ? { ...CONDITIONS, ...OF_CONVERSATION } : CONDITIONS
-  const condition = conjunction(given(conditions, filters).filter((each) => each !== leading))
+  const ofFields = fieldConditions(filters, (name) => fieldValueAlone(name, request.declared))
+  const condition = conjunction([...given(conditions, filters).filter((each) => each !== leading), ...ofFields])
   const rest = sql`${scope}::text, ${condition}::text, ${sql.json(filters)}::jsonb, ${after?.at ?? null}::text,
     ${after?.id ?? null}::uuid, ${isOldestFirst}::boolean, ${limit + 1}::int, ${mostLooked}::int`
   const isLookUp = LOOK_UPS.some((name) => filters[name] !== undefined)

@@ -1,4 +1,6 @@
 import type { Sql } from '../connection/postgres.ts'
+import { listFields } from '../sources.ts'
+import { OWNER_JOINS } from './field-values.ts'
 import { conditionOf, currentFilters, type FeedbackFilters } from './lists.ts'
 
 type MatchingRequest = { workspaceId: string; filters: FeedbackFilters; ids: readonly string[] }
@@ -9,9 +11,10 @@ export const findMatching = async (
   { workspaceId, filters, ids }: MatchingRequest,
 ): Promise<ReadonlySet<string>> => {
   const asked = await currentFilters(sql, workspaceId, filters)
+  const declared = filters.fields === undefined ? [] : await listFields(sql, workspaceId)
   const rows = await sql.unsafe<{ id: string }[]>(
-    `select r.id from feedback as r
-    where r.workspace_id = $1::uuid and ($2::jsonb is not null) and r.id = any ($3::uuid[]) and (${conditionOf(filters)})`,
+    `select r.id from feedback as r ${OWNER_JOINS}
+    where r.workspace_id = $1::uuid and ($2::jsonb is not null) and r.id = any ($3::uuid[]) and (${conditionOf(filters, declared)})`,
     [workspaceId, sql.json(asked), [...ids]],
   )
   return new Set(rows.map(({ id }) => id))

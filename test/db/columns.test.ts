@@ -36,6 +36,7 @@ describe('a new column', () => {
       'feedback_category.id',
       'project.created_at',
       'project.description',
+      'source.fields',
       'source.given_high',
       'source.given_low',
       'source.is_scale_given',

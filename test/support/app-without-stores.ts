@@ -77,6 +77,7 @@ export const emptyReads: ReadDependencies = {
     next: undefined,
   }),
   listSources: async () => [],
+  listFields: async () => [],
   readChanges: async (_, { after }) => ({ changes: [], next: after, passSince: undefined }),
 }
 
@@ -112,7 +113,7 @@ export const appWithoutStores = ({ intake: given = {}, ...others }: Given = {}):
     receipts: { authenticate, findStored: nothing, findQueued: nothing, onFault },
     reads: { ...emptyReads, authenticate, onFault },
     mcp: emptyMcp,
-    setSource: async ({ source }, { scale = null, link = null }) => ({
+    setSource: async ({ source }, { scale = null, link = null, fields = [] }) => ({
       source,
       ratings: 0,
       leastRating: null,
@@ -120,6 +121,7 @@ export const appWithoutStores = ({ intake: given = {}, ...others }: Given = {}):
       scale,
       isScaleGiven: true,
       link,
+      fields,
     }),
     webhooks: { list: async () => [], create: nothing, remove: async () => false, findHostProblem: nothing },
     readsTrailers: true,
