@@ -138,7 +138,10 @@ describe('declared fields', () => {
             assert.deepEqual(ids.toSorted(), matches.map(({ id }) => id).toSorted())
         }
         const request = { workspaceId, by: `field.${one}`, filters: {}, declared, limit: 100 } as const
-        const spans = { before: { from: '1800-01-01Z', to: '1900-01-01Z' }, after: { from: '1900-01-01Z', to: 'infinity' } }
+        const spans = {
+          before: { from: '1800-01-01Z', to: '1900-01-01Z' },
+          after: { from: '1900-01-01Z', to: '2999-01-01Z' },
+        }
         const { after, grows } = await compareSpans(sql, { ...request, ...spans, order: 'feedback' })
         assert.equal(after.feedback, rows.length)
         assert.deepEqual(

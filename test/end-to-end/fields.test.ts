@@ -141,7 +141,10 @@ describe('declared fields', () => {
   })
 
   it('are filters and dimensions of agents', async () => {
-    const { feedback } = await agent.call('list_feedback', { fields: { plan: 'trial', seats: 3 }, order: 'oldest' })
+    const { feedback } = await agent.call('list_feedback', {
+      filters: { fields: { plan: 'trial', seats: 3 } },
+      order: 'oldest',
+    })
     assert.deepEqual(
       (feedback as unknown as { quote: { text: string }; fields: object }[]).map(({ quote, fields }) => [
         quote.text,
@@ -150,21 +153,23 @@ describe('declared fields', () => {
       ['one', 'three'].map((text) => [text, { page: '/cart', plan: 'trial', role: 'owner', seats: 3 }]),
     )
     const { groups } = await agent.call('count_feedback', {
-      by: 'field.plan',
-      thenBy: 'field.page',
-      fields: { role: 'owner' },
+      by: ['field.plan', 'field.page'],
+      filters: { fields: { role: 'owner' } },
     })
     assert.deepEqual(
-      (groups as unknown as Record<string, unknown>[]).map(({ key, thenKey, feedback: figure }) => [
-        key,
-        thenKey,
-        figure,
+      (groups as unknown as Record<string, unknown>[]).map((group) => [
+        group['field.plan'],
+        group['field.page'],
+        group['feedback'],
       ]),
       [['trial', '/cart', 2]],
     )
-    const compared = await agent.call('compare_periods', { by: 'field.plan', days: 1 })
+    const compared = await agent.call('compare_periods', { by: 'field.plan' })
     assert.deepEqual(
-      (compared.grows as unknown as { key: string; after: number }[]).map(({ key, after: figure }) => [key, figure]),
+      (compared.grows as unknown as { 'field.plan': string; after: { feedback: number } }[]).map((group) => [
+        group['field.plan'],
+        group.after.feedback,
+      ]),
       [
         ['trial', 2],
         ['paid', 1],
