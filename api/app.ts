@@ -7,7 +7,9 @@ import { forOrigins } from './http/cors.ts'
 import { createDocs } from './openapi/docs.ts'
 import { openApiPage } from './openapi/openapi.ts'
 import { identifyAccount } from './operations/accounts.ts'
+import { BATCH_KINDS } from './operations/batch-kinds.ts'
 import { identifyContact, purgeContact } from './operations/contacts.ts'
+import { correctFeedback, deleteFeedback } from './operations/corrections.ts'
 import { submitConversation } from './operations/conversations.ts'
 import { createFeedback } from './operations/feedbacks.ts'
 import { answerMcp, type McpDependencies } from './mcp/mcp.ts'
@@ -17,6 +19,7 @@ import { READ_ROUTES } from './reads/read-routes.ts'
 import { answerRead, type ReadDependencies } from './reads/reads.ts'
 import { putSource, type SourceDependencies } from './reads/sources.ts'
 import { readReceipt, type ReceiptSources } from './receipts.ts'
+import { answerWebhooks, WEBHOOK_ROUTES, type WebhookDependencies } from './webhooks.ts'
 import { type Refusal, refusalResponse } from './http/refusal.ts'
 import type { Arrival } from './http/arrival.ts'
 import { isHostValid, INVALID_HOST } from './http/request-host.ts'
@@ -50,6 +53,7 @@ export type AppDependencies = {
   receipts: ReceiptSources
   reads: ReadDependencies
   setSource: SourceDependencies['setSource']
+  webhooks: WebhookDependencies['webhooks']
   mcp: McpDependencies
   /** Whether the runtime reads the trailer fields of a chunked body. */
   readsTrailers: boolean
@@ -113,16 +117,8 @@ const NO_TRAILER: Refusal = {
   problems: [{ message: 'A body with trailer fields cannot be read here: send it without them', path: 'Trailer' }],
 }
 
-// `http/read-body.ts` reads the bodies instead. It bounds time, bytes and depth, and refuses in the
-// words of the interface.
+// `http/read-body.ts` reads the bodies instead: it has bounds, and the words of the interface.
 const UNPARSED = { parse: 'none' } as const
-
-const BATCH_KINDS = {
-  create_feedback: createFeedback,
-  identify_contact: identifyContact,
-  identify_account: identifyAccount,
-  submit_conversation: submitConversation,
-}
 
 const createRoutes = (dependencies: AppDependencies) => {
   const { intake, receipts, isReady, board, overview, metrics, tracing } = dependencies
@@ -152,7 +148,7 @@ const createRoutes = (dependencies: AppDependencies) => {
     )
     .get('/', ({ request }) => answerStartPage(request, ADDRESSES))
     .get('/healthz', () => Response.json({ alive: true }))
-    .get('/readyz', () => readyAnswer(isReady))
+    .get('/readyz', async () => readyAnswer(await isReady()))
     .get(DOCUMENT_PATH, openApiPage(BASE_PATH, sendFile))
     .get(DOCS_PATH, ({ request }) => docs(request))
     .get(`${DOCS_PATH}/*`, ({ request }) => docs(request))
@@ -163,7 +159,7 @@ const createRoutes = (dependencies: AppDependencies) => {
     .all(`${BOARD_PATH}/*`, forOperators(board), UNPARSED)
 }
 
-/** Adds the routes that read, for programs and for agents, and the settings of sources. */
+/** Adds the routes that read or change stored records and settings, for programs and for agents. */
 const addReads = (
   app: ReturnType<typeof createEmptyApp>,
   dependencies: AppDependencies,
@@ -176,10 +172,18 @@ const addReads = (
   )
   const put = timed((arrival, { source = '' }) => putSource(dependencies, arrival, source))
   app.put(`${BASE_PATH}/sources/:source`, put, UNPARSED)
+  for (const { method, path, handle } of WEBHOOK_ROUTES) {
+    const answer = timed((arrival, { id }) => answerWebhooks(dependencies, arrival, { id, handle }))
+    app.route(method, `${BASE_PATH}${path}`, answer, UNPARSED)
+  }
   for (const { path, handlerFor } of READ_ROUTES) {
     const handle = timed((arrival, params) => answerRead(dependencies.reads, arrival, handlerFor(params)))
     app.get(`${BASE_PATH}${path}`, handle)
   }
+  const changing = (kind: AnySubmissionKind) =>
+    timed((arrival, params) => submit(dependencies.intake, kind, { ...arrival, target: params['id'] }))
+  app.patch(`${BASE_PATH}/feedbacks/:id`, changing(correctFeedback), UNPARSED)
+  app.delete(`${BASE_PATH}/feedbacks/:id`, changing(deleteFeedback), UNPARSED)
   return app
 }
 
@@ -187,15 +191,16 @@ type RouteContext = {
   request: Request
   token: string | undefined
   route: string
-  params: Readonly<Record<string, string>>
+  /** Undefined at a path without parameters. */
+  params: Readonly<Record<string, string>> | undefined
 }
 
 const createTimed =
   (answered: Metrics['answered'], tracing: Tracing | undefined) =>
-  (handle: (arrival: Arrival, params: RouteContext['params']) => Promise<Response>) =>
+  (handle: (arrival: Arrival, params: Readonly<Record<string, string>>) => Promise<Response>) =>
   // If a handler does not destructure its context, Elysia builds all parts of the context, cookies
   // too, and builds every answer twice.
-  async ({ request, token, route, params }: RouteContext): Promise<Response> => {
+  async ({ request, token, route, params = {} }: RouteContext): Promise<Response> => {
     const beganAt = performance.now()
     const span = tracing && spanOf(request)
     span?.set({ 'http.route': route })
@@ -225,12 +230,9 @@ const createEmptyApp = () =>
       token: checkedToken(authorization, cut),
     }))
 
-const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error)
+const readyAnswer = (ready: boolean): Response => Response.json({ ready }, { status: ready ? 200 : 503 })
 
-const readyAnswer = async (isReady: AppDependencies['isReady']): Promise<Response> => {
-  const ready = await isReady()
-  return Response.json({ ready }, { status: ready ? 200 : 503 })
-}
+const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error)
 
 /**
  * Answers a wrong method with 405; Elysia would answer 404. The board checks its methods itself.

@@ -3,7 +3,7 @@ import { isPlausibleToken, tokenHash } from '../contract/token-format.ts'
 import type { Scope, TokenHolder } from '../db/tokens.ts'
 import { coalesce } from '../runtime/coalesce.ts'
 import type { Span } from '../runtime/tracing.ts'
-import { isRefusal, type Refusal } from './http/refusal.ts'
+import { isRefusal, type Needs, type Refusal } from './http/refusal.ts'
 
 /** The most valid tokens, and the most unknown tokens, that the process remembers. */
 const MAX_REMEMBERED_TOKENS = 20_000
@@ -139,7 +139,7 @@ export type Caller = { workspaceId: string }
 export const callerOf = async (
   authenticate: Authenticate,
   { token, span }: { token: string | undefined; span: Span | undefined },
-  needs: 'submit' | 'read' | 'admin',
+  needs: Needs,
 ): Promise<(Caller & { scopes: readonly Scope[] }) | Refusal> => {
   const holder = await authenticate(token)
   if (isRefusal(holder)) return holder

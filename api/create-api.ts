@@ -6,10 +6,13 @@ import { findAccount, readAccountContext, readFeedbackContext } from '../db/read
 import { compareSpans } from '../db/reads/comparison.ts'
 import { countFeedback } from '../db/reads/counts.ts'
 import { readList } from '../db/reads/lists.ts'
+import { findNames, readContractValues } from '../db/reads/names.ts'
+import { countAnswers } from '../db/reads/nps.ts'
 import { currentId, readRecords } from '../db/reads/records.ts'
 import { withStoredHashes } from '../db/reads/search.ts'
-import { listSources, setSource } from '../db/sources.ts'
+import { listFields, listSources, setSource } from '../db/sources.ts'
 import { findReceipt } from '../db/submissions/receipts.ts'
+import { createWebhook, deleteWebhook, listWebhooks } from '../db/webhooks.ts'
 import { watchLoopDelay } from '../runtime/event-loop-delay.ts'
 import { describeFault } from '../runtime/fault.ts'
 import { FairSemaphore } from '../runtime/fair-semaphore.ts'
@@ -18,6 +21,7 @@ import { withinTime } from '../runtime/within-time.ts'
 import { closeQueues, createWake, type JobQueues, openQueues } from '../queue/jobs/job-queues.ts'
 import { createLog } from '../queue/log/log.ts'
 import { createProcessReports, startReporting } from '../queue/jobs/process-reports.ts'
+import { findHostProblem } from '../queue/jobs/refused-host.ts'
 import { readRedisCondition } from '../queue/redis/redis-condition.ts'
 import { pingRedis } from '../queue/redis/redis-servers.ts'
 import { type AppDependencies, BOARD_PATH, createApp, OVERVIEW_PATH } from './app.ts'
@@ -70,6 +74,7 @@ export const createApi = async (resources: Resources): Promise<Api> => {
     intake,
     reads,
     setSource: (...asked) => withinTime(setSource(sql, ...asked), READ_TIMEOUT_MS),
+    webhooks: createWebhookStore(resources),
     mcp: { ...createAgentDependencies(resources), reads, called: metrics.called },
     receipts: { authenticate: intake.authenticate, ...createReceiptSources(resources), onFault },
     isReady: () => isReady(resources, stopping.signal),
@@ -133,6 +138,7 @@ const createReadDependencies = (
     countFeedback: (request) => withinTime(countFeedback(sql, withStoredHashes(hashKey, request)), READ_TIMEOUT_MS),
     readList: (request) => withinTime(readList(sql, withStoredHashes(hashKey, request)), READ_TIMEOUT_MS),
     listSources: (...asked) => withinTime(listSources(sql, ...asked), READ_TIMEOUT_MS),
+    listFields: (workspaceId) => withinTime(listFields(sql, workspaceId), READ_TIMEOUT_MS),
     readChanges: (workspaceId, wanted) => withinTime(readChanges(sql, workspaceId, wanted), READ_TIMEOUT_MS),
   }
 }
@@ -149,11 +155,21 @@ const createAgentDependencies = ({
     feedbackContext: (...asked) => withinTime(readFeedbackContext(sql, ...asked), READ_TIMEOUT_MS),
     accountContext: (...asked) => withinTime(readAccountContext(sql, ...asked), READ_TIMEOUT_MS),
     findAccount: (...asked) => withinTime(findAccount(sql, ...asked), READ_TIMEOUT_MS),
+    findNames: (...asked) => withinTime(findNames(sql, ...asked), READ_TIMEOUT_MS),
+    contractValues: (...asked) => withinTime(readContractValues(sql, ...asked), READ_TIMEOUT_MS),
+    countAnswers: (asked) => withinTime(countAnswers(sql, withStoredHashes(hashKey, asked)), READ_TIMEOUT_MS),
   }
   const callsPerMinute = config.AGENT_CALLS_PER_MINUTE
   const limit = createCallLimit(callsPerMinute, () => performance.now())
   return { agentReads, limit, callsPerMinute, origins: config.CORS_ORIGINS ?? [], log }
 }
+
+const createWebhookStore = ({ config, sql, redis }: Resources): AppDependencies['webhooks'] => ({
+  list: (workspaceId) => withinTime(listWebhooks(sql, workspaceId), READ_TIMEOUT_MS),
+  create: (webhook) => withinTime(createWebhook(sql, webhook), READ_TIMEOUT_MS),
+  remove: (named) => withinTime(deleteWebhook(sql, named), READ_TIMEOUT_MS),
+  findHostProblem: (url) => withinTime(findHostProblem({ redis, prefix: config.REDIS_PREFIX }, url), READ_TIMEOUT_MS),
+})
 
 const boardOf = (queues: JobQueues, onFault: OnFault): Handler =>
   createBoard({

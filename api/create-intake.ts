@@ -2,6 +2,7 @@ import type { HashKey } from '../contract/identity/keys.ts'
 import { MAX_BATCH_BODY_BYTES } from '../contract/limits.ts'
 import type { Operation } from '../contract/submission.ts'
 import type { Sql } from '../db/connection/postgres.ts'
+import { hasFeedback } from '../db/identity/references.ts'
 import { canPurgeMatch } from '../db/purges/decide-purge.ts'
 import { findIdempotencyKeys } from '../db/submissions/idempotency-keys.ts'
 import { createNumberFloor } from '../db/submissions/number-floor.ts'
@@ -18,6 +19,7 @@ import type { Wake } from '../queue/jobs/job-queues.ts'
 import { createAuthenticate } from './authenticate.ts'
 import { createTokenUse } from './token-use.ts'
 import type { ApiConfig } from './config.ts'
+import { createResolveFeedbackId } from './resolve-feedback-id.ts'
 import { createResolveReferences } from './resolve-references.ts'
 import { canStillAnswer } from './serve.ts'
 import { createAwaitFinished } from './submit/await-finished.ts'
@@ -62,6 +64,8 @@ type SharedParts = Pick<IntakeDependencies, 'bodies' | 'onFault' | 'count'> & {
 export const createIntake = (resources: Resources, shared: SharedParts): IntakeDependencies => {
   const { config, sql, hashKey } = resources
   const { wake, stop, pressure, ...handed } = shared
+  const floor = createNumberFloor(sql, steadily)
+  onNewConnection(resources.admitting, floor.forget)
   const use = createTokenUse((hashes) => noteTokensUsed(sql, hashes), Date.now)
   const findTokens = async (hashes: readonly string[]) => {
     const holders = await withinTime(findTokenHolders(sql, hashes), TOKEN_TIMEOUT_MS)
@@ -74,15 +78,18 @@ export const createIntake = (resources: Resources, shared: SharedParts): IntakeD
     stop,
     hurry: (workspaceId) => void wake.wake(workspaceId, { submissions: 0, isDeep: false }),
   })
+  const lookUp = { sql, timeoutMs: LOOK_UP_TIMEOUT_MS, awaitProgress }
   return {
     ...handed,
     hashKey,
     canStillAnswer,
     authenticate: createAuthenticate(findTokens, { now: Date.now, steadily }),
-    admit: createAdmitTo(resources, wake),
-    resolveReferences: createResolveReferences({ sql, timeoutMs: LOOK_UP_TIMEOUT_MS, awaitProgress }),
+    admit: createAdmitTo(resources, floor, wake),
+    resolveReferences: createResolveReferences(lookUp),
+    resolveFeedbackId: createResolveFeedbackId({ ...lookUp, hadPurges: floor.hadPurges }),
     canPurgeMatch: (workspaceId, wanted) =>
       withinTime(canPurgeMatch(sql, { hashKey, workspaceId }, wanted), LOOK_UP_TIMEOUT_MS),
+    hasFeedback: (workspaceId, id) => withinTime(hasFeedback(sql, workspaceId, id), LOOK_UP_TIMEOUT_MS),
     awaitProgress,
     awaitFinished: createAwaitFinished(awaitProgress),
     emptyBuckets: createEmptyBuckets(steadily),
@@ -92,10 +99,12 @@ export const createIntake = (resources: Resources, shared: SharedParts): IntakeD
   }
 }
 
-const createAdmitTo = ({ config, sql, admitting }: Resources, wake: Pick<Wake, 'wake'>): Admit => {
-  const floor = createNumberFloor(sql, steadily)
-  onNewConnection(admitting, floor.forget)
-  return createAdmit({
+const createAdmitTo = (
+  { config, sql, admitting }: Resources,
+  floor: ReturnType<typeof createNumberFloor>,
+  wake: Pick<Wake, 'wake'>,
+): Admit =>
+  createAdmit({
     redis: admitting,
     replicas: config.REDIS_REPLICAS_ACK,
     prefix: config.REDIS_PREFIX,
@@ -103,7 +112,6 @@ const createAdmitTo = ({ config, sql, admitting }: Resources, wake: Pick<Wake, '
     floorOf: floor.get,
     findStoredKey: createFindStoredKey(sql),
   })
-}
 
 /** Finds idempotency keys that have left Redis. Simultaneous requests share a query. */
 const createFindStoredKey = (sql: Sql): AdmitDependencies['findStoredKey'] => {

@@ -5,7 +5,7 @@ import { addToken, listTokens, revokeToken, type Scope } from '../db/tokens.ts'
 import { NO_SUCH_WORKSPACE } from './option-values.ts'
 import { CommandError, print, runCommand } from './run-command.ts'
 
-const USAGE = `usage: npm run token -- create --workspace NAME --scope submit|read|read:personal|admin [--days N] [--note TEXT]
+const USAGE = `usage: npm run token -- create --workspace NAME --scope submit|read|read:personal|edit|admin [--days N] [--note TEXT]
        npm run token -- create --scope operator [--days N] [--note TEXT]
        npm run token -- list
        npm run token -- revoke ID
@@ -13,7 +13,8 @@ const USAGE = `usage: npm run token -- create --workspace NAME --scope submit|re
 submit         submit to the workspace
 read           read the workspace; agents (/mcp) see no names, emails and properties of customers
 read:personal  read the workspace; agents see personal data as well
-admin          submit to the workspace, read it and purge in it
+edit           read the workspace, and correct its feedback
+admin          submit to the workspace, read it, correct its feedback and purge in it
 operator       see the dashboard, metrics and /admin of the whole installation
 create prints the token once, and the service keeps only its hash. With --days the token expires after N days.
 --note says for whom or for which program the token is. list shows it, and the last day on which the token was used.`
@@ -23,6 +24,7 @@ const SCOPES = {
   submit: ['submit'],
   read: ['read'],
   'read:personal': ['read', 'read:personal'],
+  edit: ['read', 'edit'],
   admin: ['admin'],
   operator: ['operator'],
 } as const satisfies Record<Scope, readonly Scope[]>

@@ -1,6 +1,9 @@
 import process from 'node:process'
 import { setTimeout as wait } from 'node:timers/promises'
+import { checkBody } from '../contract/check-body.ts'
+import type { JsonObject } from '../contract/json.ts'
 import { webhookSecret } from '../contract/token-format.ts'
+import { isPosition, NO_POSITION, scopeOf, webhookSettings, withUsualFilter } from '../contract/webhook-settings.ts'
 import {
   createWebhook,
   deleteWebhook,
@@ -13,14 +16,13 @@ import {
 } from '../db/webhooks.ts'
 import type { Sql } from '../db/connection/postgres.ts'
 import { addWebhookTest, findWebhookTestOutcome } from '../queue/jobs/job-queues.ts'
-import { createProcessReports } from '../queue/jobs/process-reports.ts'
-import { checkedAddresses, NOT_PUBLIC_ADDRESS, withoutBrackets } from '../runtime/public-address.ts'
-import { codeOf } from '../runtime/fault.ts'
+import { findHostProblem } from '../queue/jobs/refused-host.ts'
 import { readSettings } from '../runtime/settings.ts'
-import { NO_SUCH_WORKSPACE } from './option-values.ts'
+import { findWorkspace, NO_SUCH_WORKSPACE } from './option-values.ts'
 import { CommandError, type CommandContext, print, runCommand } from './run-command.ts'
 
-const USAGE = `usage: npm run webhook -- create --workspace NAME --url URL [--from POSITION]
+const USAGE = `usage: npm run webhook -- create --workspace NAME --url URL [--kinds KINDS] [--filter FILTERS]
+                                    [--hold-until-tagged] [--from POSITION]
        npm run webhook -- list
        npm run webhook -- test ID
        npm run webhook -- pause ID
@@ -31,6 +33,8 @@ const USAGE = `usage: npm run webhook -- create --workspace NAME --url URL [--fr
 
 A webhook receives the changes of a workspace, as in GET /changes, signed in the form of Standard Webhooks.
 It begins with the next change, or with the changes after POSITION. 0 delivers all existing records first.
+--kinds feedback,account delivers these kinds only. --filter 'source=Mail&satisfactionMax=0.4' delivers feedback that matches
+these filters of GET /feedbacks. With --hold-until-tagged, feedback waits for its generated tags, for a minute at most.
 create and rotate print the secret. For a day after rotate, deliveries are also signed with the former secret.
 Addresses that are not public are refused, unless WEBHOOK_ALLOWED_HOSTS of the workers names the host.
 list also shows records that the receiver has not confirmed and that the webhook has passed. resume sends them again.`
@@ -39,27 +43,10 @@ const NO_SUCH_WEBHOOK = 'There is no webhook with this id. See: npm run webhook 
 const TEST_WITHIN_MS = 30_000
 const LOOK_EVERY_MS = 100
 
-const DAY_MS = 86_400_000
-
-/**
- * A position is about the time of its change in microseconds. So a position beyond tomorrow is a
- * mistake.
- */
-const isPosition = (text: string): boolean => /^\d+$/.test(text) && Number(text) <= (Date.now() + DAY_MS) * 1_000
-
 const positionOf = (text: string | undefined): number | undefined => {
   if (text === undefined) return undefined
-  if (!isPosition(text)) throw new CommandError('--from must be a position of the change feed (a whole number), or 0.')
+  if (!/^\d+$/.test(text) || !isPosition(Number(text))) throw new CommandError(`--from must be ${NO_POSITION}.`)
   return Number(text)
-}
-
-const urlOf = (text: string | undefined): string => {
-  const url = text !== undefined && URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || !['http:', 'https:'].includes(url.protocol) || url.username + url.password !== '')
-    throw new CommandError(
-      '--url must be an address such as https://example.com/hooks, without a user name and password.',
-    )
-  return url.href
 }
 
 /** Makes an action that needs the id of a webhook. */
@@ -76,6 +63,7 @@ const setState = async (sql: Sql, id: string, change: Parameters<typeof setWebho
 
 const statusLine = (webhook: WebhookStatus): string => {
   const { id, workspace, url, state, position, isBehind, delivered, undelivered, fault } = webhook
+  const { kinds, filter, holdUntilTagged } = webhook
   return [
     id,
     workspace,
@@ -84,6 +72,9 @@ const statusLine = (webhook: WebhookStatus): string => {
     `${delivered} delivered`,
     ...(undelivered === 0 ? [] : [`${undelivered} undelivered`]),
     ...(fault === null ? [] : [`fails: ${fault}`]),
+    ...(kinds === null ? [] : [kinds.join(',')]),
+    ...(filter === null ? [] : [JSON.stringify(filter)]),
+    ...(holdUntilTagged ? ['holds until tagged'] : []),
     url,
   ].join('  ')
 }
@@ -101,27 +92,11 @@ const printUndelivered = async (sql: Sql, webhook: WebhookStatus): Promise<void>
   if (left > 0) print(`  … and ${left} more`)
 }
 
-/**
- * Refuses a host that the workers would refuse. Their reports have the hosts that they allow; without
- * a worker, the setting of this command counts.
- */
+/** Refuses a host that the workers would refuse. */
 const refuseHost = async ({ openRedis }: CommandContext, url: string): Promise<void> => {
-  const { redis, prefix } = await openRedis()
-  const reports = await createProcessReports(redis, prefix).read()
-  const lists = reports.filter(({ queues }) => queues.includes('webhook')).map(({ allowedHosts }) => allowedHosts)
   const own = readSettings(['WEBHOOK_ALLOWED_HOSTS'], process.env).WEBHOOK_ALLOWED_HOSTS ?? []
-  const { hostname } = new URL(url)
-  for (const allowed of lists.length === 0 ? [own] : lists) {
-    try {
-      await checkedAddresses(hostname, allowed)
-    } catch (error) {
-      // A worker may resolve names that this machine cannot resolve.
-      if (codeOf(error) !== NOT_PUBLIC_ADDRESS) continue
-      throw new CommandError(
-        `${hostname} has an address outside the public internet. To allow it, add ${withoutBrackets(hostname)} to WEBHOOK_ALLOWED_HOSTS of each worker, and restart the workers.`,
-      )
-    }
-  }
+  const problem = await findHostProblem(await openRedis(), url, own)
+  if (problem !== undefined) throw new CommandError(problem)
 }
 
 const test = async ({ sql, openQueues }: CommandContext, id: string): Promise<void> => {
@@ -142,14 +117,40 @@ const test = async ({ sql, openQueues }: CommandContext, id: string): Promise<vo
   }
 }
 
+/** The filters of a query such as `source=Mail&tag=a&tag=b`. */
+const filterOf = (text: string | undefined): JsonObject | undefined => {
+  if (text === undefined) return undefined
+  const query = new URLSearchParams(text)
+  return Object.fromEntries(
+    [...new Set(query.keys())].map((name) => [name, name === 'tag' ? query.getAll(name) : query.get(name)]),
+  )
+}
+
+/** The body of POST /webhooks for these options. */
+const bodyOf = ({ values, hasFlag }: CommandContext): JsonObject => {
+  const [kinds, filter, from] = [values['kinds']?.split(','), filterOf(values['filter']), positionOf(values['from'])]
+  const body = {
+    url: values['url'] ?? '',
+    ...(kinds && { kinds }),
+    ...(filter && { filter }),
+    ...(from !== undefined && { from }),
+  }
+  return withUsualFilter({ ...body, holdUntilTagged: hasFlag('hold-until-tagged') })
+}
+
 const create = async (context: CommandContext): Promise<void> => {
   const { sql, values, readHashKey } = context
   const { workspace } = values
   if (workspace === undefined) throw new CommandError('--workspace NAME is required.')
-  const [url, from] = [urlOf(values['url']), positionOf(values['from'])]
+  const body = bodyOf(context)
+  const checked = checkBody(webhookSettings, body)
+  if ('problems' in checked) throw new CommandError(checked.problems.map(({ message }) => `--${message}.`).join('\n'))
+  const { id: workspaceId } = await findWorkspace(sql, workspace)
   const hashKey = await readHashKey()
+  const { href: url } = new URL(checked.valid.url)
   await refuseHost(context, url)
-  const id = await createWebhook(sql, { workspace, url, from })
+  const { from } = checked.valid
+  const id = await createWebhook(sql, { workspaceId, url, from: from ?? undefined, ...scopeOf(checked.valid, body) })
   if (id === undefined) throw new CommandError(NO_SUCH_WORKSPACE)
   print(`webhook ${id}`)
   print(webhookSecret(hashKey, id, 1))
@@ -172,7 +173,8 @@ const replay = async ({ sql, values }: CommandContext, id: string): Promise<void
 
 await runCommand({
   usage: USAGE,
-  options: ['workspace', 'url', 'from'],
+  options: ['workspace', 'url', 'from', 'kinds', 'filter'],
+  flags: ['hold-until-tagged'],
   run: {
     create,
     list: async ({ sql }) => {
@@ -193,7 +195,7 @@ await runCommand({
     replay: requireId(replay),
     rotate: requireId(rotate),
     delete: requireId(async ({ sql }, id) => {
-      if (!(await deleteWebhook(sql, id))) throw new CommandError(NO_SUCH_WEBHOOK)
+      if (!(await deleteWebhook(sql, { id }))) throw new CommandError(NO_SUCH_WEBHOOK)
       print('deleted')
     }),
   },

@@ -6,6 +6,7 @@ import type {
   BatchItem,
   BatchResult,
   ContactRecord,
+  Correction,
   Conversation,
   FeedbackCreated,
   FeedbackSubmission,
@@ -16,6 +17,10 @@ import type {
   SourceSettings,
   SubmissionFound,
   Success,
+  Webhook,
+  WebhookCreated,
+  WebhookPage,
+  WebhookSettings,
 } from './types.ts'
 
 export type * from './types.ts'
@@ -60,15 +65,21 @@ export type Client = ReturnType<typeof createClient>
 
 export const createClient = (connection: Connection) => {
   const submit =
-    (path: string) =>
+    (path: string, method?: Sent['method']) =>
     (body: unknown, { idempotencyKey = crypto.randomUUID(), waitSeconds }: CallOptions = {}) =>
-      submitOne(connection, { path, body, idempotencyKey, waitSeconds })
+      submitOne(connection, { path, method, body, idempotencyKey, waitSeconds })
   return {
     ...createReads(connection),
     createFeedback: submit('/feedbacks') as Submit<FeedbackSubmission, FeedbackCreated>,
     identifyContact: submit('/contacts/identify') as Submit<ContactRecord>,
     identifyAccount: submit('/accounts/identify') as Submit<AccountRecord>,
     submitConversation: submit('/conversations') as Submit<Conversation>,
+    /** Sets what a person knows better than the source. Requires a token of scope `edit` or `admin`. */
+    correctFeedback: (id: string, correction: Correction, options?: CallOptions) =>
+      submit(`/feedbacks/${encodeURIComponent(id)}`, 'PATCH')(correction, options) as Promise<Accepted<Success>>,
+    /** Deletes a feedback for good. Requires an admin token. 404: there is no such feedback. */
+    deleteFeedback: (id: string, options?: CallOptions) =>
+      submit(`/feedbacks/${encodeURIComponent(id)}`, 'DELETE')(undefined, options) as Promise<Accepted<Success>>,
     /** Requires an admin token. 404: no contact matches. */
     purgeContact: submit('/contacts/purge') as Submit<PurgeRequest>,
     /**
@@ -83,6 +94,20 @@ export const createClient = (connection: Connection) => {
       const sent = { method: 'PUT', path: `/sources/${encodeURIComponent(source)}`, body: settings } as const
       return ((await send(connection, sent, patienceOf(connection))).body as SourceFound).source
     },
+    /**
+     * Webhooks require an admin token. Keep the secret: no later answer has it. This call is not repeated,
+     * since a repetition could create a second webhook.
+     */
+    createWebhook: async (settings: WebhookSettings): Promise<WebhookCreated> =>
+      (await send(connection, { path: '/webhooks', body: settings }, async () => false)).body as WebhookCreated,
+    listWebhooks: async (): Promise<WebhookPage> =>
+      (await send(connection, { path: '/webhooks' }, patienceOf(connection))).body as WebhookPage,
+    getWebhook: async (id: string): Promise<Webhook> =>
+      ((await send(connection, { path: webhookPath(id) }, patienceOf(connection))).body as { webhook: Webhook })
+        .webhook,
+    deleteWebhook: async (id: string): Promise<void> => {
+      await send(connection, { method: 'DELETE', path: webhookPath(id) }, patienceOf(connection))
+    },
     /** The receipt of a submission. */
     getSubmission: async (id: string): Promise<Receipt> => {
       const sent = { path: `/submissions/${encodeURIComponent(id)}` }
@@ -90,6 +115,8 @@ export const createClient = (connection: Connection) => {
     },
   }
 }
+
+const webhookPath = (id: string): string => `/webhooks/${encodeURIComponent(id)}`
 
 const submitOne = async (connection: Connection, sent: Sent): Promise<Accepted<object>> => {
   const { status, body, headers } = await send(connection, sent, patienceOf(connection))

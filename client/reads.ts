@@ -9,6 +9,7 @@ import type {
   Feedback,
   FeedbackCategory,
   FeedbackCategoryPage,
+  FeedbackCount,
   FeedbackPage,
   Project,
   ProjectPage,
@@ -41,16 +42,20 @@ type FeedbackFilters = {
   readonly ratingMin?: number | undefined
   readonly ratingMax?: number | undefined
   /** From 0 to 1, on the scale of the source. */
+  readonly satisfactionMin?: number | undefined
   readonly satisfactionMax?: number | undefined
   readonly createdFrom?: string | undefined
   readonly createdTo?: string | undefined
+  /** The value of a declared field, such as `'field.plan': 'trial'`. */
+  readonly [field: `field.${string}`]: string | number | boolean | undefined
   /** Words that all occur in the title or the description. */
   readonly q?: string | undefined
 }
 
 export type FeedbackQuery = ListQuery & FeedbackFilters
 
-export type Dimension = 'tag' | 'source' | 'project' | 'account' | 'customer' | 'week' | 'month' | 'rating'
+export type Dimension =
+  'tag' | 'source' | 'project' | 'account' | 'customer' | 'week' | 'month' | 'rating' | `field.${string}`
 
 export type CountsQuery = FeedbackFilters &
   Pick<ListQuery, 'limit' | 'next'> & {
@@ -62,6 +67,10 @@ export type CountsQuery = FeedbackFilters &
      */
     readonly order?: 'feedback' | 'satisfaction' | 'bad' | 'key' | undefined
   }
+
+/** A group has the value of a declared field in a member such as `field.plan`. */
+type Counted = FeedbackCount & { readonly [field: `field.${string}`]: string | null | undefined }
+type CountedPage = Omit<CountsPage, 'counts'> & { readonly counts: readonly Counted[] }
 
 export type ChangesQuery = {
   /** `next` of the previous answer; without it the feed begins with all existing records. */
@@ -104,7 +113,7 @@ export const createReads = (connection: Connection) => {
       read(`/conversations/${encodeURIComponent(id)}`, query) as Promise<StoredConversationFound>,
     /** Feedback in total, and in groups. */
     countFeedback: ({ by, ...query }: CountsQuery) =>
-      read('/counts', { by: [by].flat().join(), ...query }) as Promise<CountsPage>,
+      read('/counts', { by: [by].flat().join(), ...query }) as Promise<CountedPage>,
     listSources: list('/sources') as List<SourcePage, Pick<ListQuery, 'limit' | 'next'>>,
     listChanges: ({ waitSeconds, ...query }: ChangesQuery = {}) =>
       read('/changes', query, waitSeconds) as Promise<ChangesPage>,
@@ -153,4 +162,4 @@ const queryText = (query: object): string => {
   return search.size === 0 ? '' : `?${search}`
 }
 
-type Given = string | number | null | undefined
+type Given = string | number | boolean | null | undefined

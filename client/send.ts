@@ -24,8 +24,8 @@ export type Connection = {
 
 export type Sent = {
   readonly path: string
-  /** Without a body, the request is a GET. Else it is a POST by default. */
-  readonly method?: 'PUT' | undefined
+  /** By default, a request without a body is a GET, and one with a body is a POST. */
+  readonly method?: 'PUT' | 'PATCH' | 'DELETE' | undefined
   readonly body?: unknown
   readonly idempotencyKey?: string | undefined
   readonly waitSeconds?: number | undefined
@@ -127,7 +127,7 @@ const attempt = async (
   const preferences = [...(waitSeconds ? [`wait=${waitSeconds}`] : []), ...(strict ? ['handling=strict'] : [])]
   try {
     const response = await fetch(`${url.replace(/\/+$/, '').replace(/\/api\/v1$/, '')}${BASE_PATH}${path}`, {
-      method: body === undefined ? 'GET' : (method ?? 'POST'),
+      method: method ?? (body === undefined ? 'GET' : 'POST'),
       headers: {
         Authorization: `Bearer ${token}`,
         ...(body !== undefined && { 'Content-Type': 'application/json' }),

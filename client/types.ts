@@ -127,6 +127,16 @@ export type AccountRecord = {
     | undefined
 }
 
+/** What a person sets on a feedback: at least one member. It stays when the source sends the record again. Null gives the member back to the source. */
+export type Correction = {
+  /** The tags, stored as written, but trimmed, and without blank ones and duplicates. An empty array means no tags. Null: the tags that the source sent, or else generated ones. */
+  readonly tags?: readonly string[] | null | undefined
+  /** The score. Null: the rating that the source sent. */
+  readonly rating?: number | null | undefined
+  /** Hides the feedback from counts, reports and agents, and from lists that do not ask for it. Null is the same as false. */
+  readonly isHidden?: boolean | null | undefined
+}
+
 /** A call, an email thread or a chat: its contacts and its messages. */
 export type Conversation = {
   /** The id that the source gave the conversation. The same source and id again replace the conversation, unless a newer `updatedAt` was sent before. Messages and contacts that are not sent again stay. */
@@ -184,6 +194,68 @@ export type SourceSettings = {
   readonly scale?: readonly [number, number] | null | undefined
   /** The address of a record in its source, with `{sourceId}` in place of its id. */
   readonly link?: string | null | undefined
+  /** The fields by which feedback can be filtered and counted. */
+  readonly fields?:
+    | readonly {
+        /** The name of the field in reads, as in `field.plan=trial`. Sources can give fields the same name. */
+        readonly name: string
+        /** The member of `sourceData` or `properties` with the value, such as `plan`, or `user.plan` for `plan` inside `user`. */
+        readonly path: string
+        /** The record with the member: `sourceData` of the feedback, or `properties` of its contact or account. A field of a contact or account is read in the feedback of every source that does not declare the name itself. */
+        readonly of: 'feedback' | 'contact' | 'account'
+      }[]
+    | undefined
+}
+
+/** What matches all of these filters. */
+export type FeedbackFilters = {
+  /** Words that must all occur in the text, in any case, also as parts of words. */
+  readonly q?: string | undefined
+  /** The system that it came from, exactly as written there. */
+  readonly source?: string | undefined
+  /** All of these tags. */
+  readonly tag?: readonly string[] | undefined
+  /** Of this customer (person). */
+  readonly customerId?: string | undefined
+  /** Of this account (company): its own, and that of its customers. */
+  readonly accountId?: string | undefined
+  /** About this project (product). */
+  readonly projectId?: string | undefined
+  /** These values of declared fields, such as {"plan": "trial"}. */
+  readonly fields?:
+    | {
+        readonly [key: string]: string | number | boolean
+      }
+    | undefined
+  /** The rating or more. Give `source` too: sources have different scales. */
+  readonly ratingMin?: number | undefined
+  /** The rating or less. */
+  readonly ratingMax?: number | undefined
+  /** The satisfaction or more, from 0 to 1, comparable among all sources. */
+  readonly satisfactionMin?: number | undefined
+  /** The satisfaction or less. At most 0.4 is bad. */
+  readonly satisfactionMax?: number | undefined
+  /** A date, or a time such as 2026-01-31T09:30:00Z. In UTC. */
+  readonly createdFrom?: string | undefined
+  /** The same; a date includes its day. */
+  readonly createdTo?: string | undefined
+}
+
+/** A webhook, which receives the changes of the workspace. */
+export type WebhookSettings = {
+  /** The address that the service posts changes to. */
+  readonly url: string
+  /** The kinds of records whose changes are posted. Absent: all; with a `filter`, feedback. */
+  readonly kinds?:
+    | readonly ('feedback' | 'customer' | 'account' | 'project' | 'feedback_category' | 'conversation' | 'message')[]
+    | null
+    | undefined
+  /** Posts changed feedback only if it matches, as in `GET /feedbacks`. Tombstones are posted in any case. */
+  readonly filter?: FeedbackFilters | null | undefined
+  /** Whether feedback waits for its generated tags, for a minute at most, so that it comes as one message. */
+  readonly holdUntilTagged?: boolean | null | undefined
+  /** Begins after this position of the change feed; with 0, with all records. Absent: with the next change. */
+  readonly from?: number | null | undefined
 }
 
 /** A submission: an operation and its body. */
@@ -245,7 +317,7 @@ export type Feedback = {
   readonly customerId?: string | undefined
   /** Own id of the project. Left out when it cannot be determined in time. */
   readonly projectId?: string | undefined
-  /** The score as it was submitted. */
+  /** The score as it was submitted, or as a person has corrected it. */
   readonly rating?: number | undefined
   /** The id of the record in its source. */
   readonly sourceId?: string | undefined
@@ -259,7 +331,7 @@ export type Feedback = {
   readonly title?: string | undefined
   /** Whether the text is a transcript. */
   readonly isTranscript?: boolean | undefined
-  /** The submitted tags, or else the generated tags once they exist. */
+  /** The tags that a person has set, else the submitted tags, or else the generated tags once they exist. */
   readonly tags?: readonly string[] | undefined
   /** Whether the tags are generated. */
   readonly tagsGenerated?: boolean | undefined
@@ -275,6 +347,14 @@ export type Feedback = {
   readonly projectName?: string | undefined
   /** The rating on the scale of its source, from 0 to 1. Left out if the source has no scale, or the rating is outside of it. */
   readonly satisfaction?: number | undefined
+  /** The values of the declared fields, by their names: texts, numbers, true and false. They are as the feedback, its contact and its account have them now. Left out without any. */
+  readonly fields?:
+    | {
+        readonly [key: string]: unknown
+      }
+    | undefined
+  /** Whether a person has hidden it. A hidden feedback is in no count and no report. */
+  readonly isHidden?: boolean | undefined
   /** The `createdAt` that was sent, or else `acceptedAt`. */
   readonly createdAt?: string | undefined
   /** When it was first accepted. */
@@ -301,7 +381,7 @@ export type BatchResult = {
   readonly status: number
   /** Id of the accepted submission, for `GET /submissions/{id}`. */
   readonly submissionId?: string | undefined
-  /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored, or is a purge that has ended; `superseded`: processed late, as a replay or after a failover of Redis, and without effect because a newer submission had replaced its record; `purged`: was dead, or waited to be replayed, when a purge of its contact removed it; `dead`: set aside with a reason; operators can replay it unless it is a purge. */
+  /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored, or is a purge that has ended; `superseded`: processed late, as a replay or after a failover of Redis, and without effect because a newer submission had replaced its record; or a correction whose record did not exist; `purged`: was dead, or waited to be replayed, when a purge of its contact removed it; `dead`: set aside with a reason; operators can replay it unless it is a purge. */
   readonly state?: 'queued' | 'applied' | 'superseded' | 'purged' | 'dead' | undefined
   /** Whole seconds after which to send the item again. */
   readonly retryAfter?: number | undefined
@@ -321,10 +401,16 @@ export type SubmissionFound = {
 export type Receipt = {
   /** The id that came in `Submission-Id`. */
   readonly id: string
-  /** The operation of the submission. `create_feedback`: POST /feedbacks; `identify_contact`: POST /contacts/identify; `identify_account`: POST /accounts/identify; `submit_conversation`: POST /conversations; `purge_contact`: POST /contacts/purge. */
+  /** The operation of the submission. `create_feedback`: POST /feedbacks; `identify_contact`: POST /contacts/identify; `identify_account`: POST /accounts/identify; `submit_conversation`: POST /conversations; `purge_contact`: POST /contacts/purge; `correct_feedback`: PATCH /feedbacks/{id}; `delete_feedback`: DELETE /feedbacks/{id}. */
   readonly operation:
-    'create_feedback' | 'identify_contact' | 'identify_account' | 'submit_conversation' | 'purge_contact'
-  /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored, or is a purge that has ended; `superseded`: processed late, as a replay or after a failover of Redis, and without effect because a newer submission had replaced its record; `purged`: was dead, or waited to be replayed, when a purge of its contact removed it; `dead`: set aside with a reason; operators can replay it unless it is a purge. */
+    | 'create_feedback'
+    | 'identify_contact'
+    | 'identify_account'
+    | 'submit_conversation'
+    | 'purge_contact'
+    | 'correct_feedback'
+    | 'delete_feedback'
+  /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored, or is a purge that has ended; `superseded`: processed late, as a replay or after a failover of Redis, and without effect because a newer submission had replaced its record; or a correction whose record did not exist; `purged`: was dead, or waited to be replayed, when a purge of its contact removed it; `dead`: set aside with a reason; operators can replay it unless it is a purge. */
   readonly state: 'queued' | 'applied' | 'superseded' | 'purged' | 'dead'
   /** 0 while it waits to be processed for the first time. Of a submission that died: the attempts until then. Of a finished purge that found data: the attempts to remove this data. Otherwise 1. */
   readonly attempts: number
@@ -582,7 +668,7 @@ export type FeedbackFigures = {
   readonly bad: number | null
 }
 
-/** The figures of a group, with a member for each thing that is counted by. */
+/** The figures of a group, with a member for each thing that is counted by. The value of a declared field is in a member such as `field.plan`. */
 export type FeedbackCount = {
   /** The tag of the group, if it is counted by: an id, text, date or number. Null for feedback without. */
   readonly tag?: string | null | undefined
@@ -644,6 +730,15 @@ export type Source = {
   readonly isScaleGiven: boolean
   /** The address of a record in its source, with `{sourceId}` in place of its id. */
   readonly link: string | null
+  /** The fields that it declares. */
+  readonly fields: readonly {
+    /** The name of the field in reads, as in `field.plan=trial`. Sources can give fields the same name. */
+    readonly name: string
+    /** The member of `sourceData` or `properties` with the value, such as `plan`, or `user.plan` for `plan` inside `user`. */
+    readonly path: string
+    /** The record with the member: `sourceData` of the feedback, or `properties` of its contact or account. A field of a contact or account is read in the feedback of every source that does not declare the name itself. */
+    readonly of: 'feedback' | 'contact' | 'account'
+  }[]
 }
 
 /** A page. */
@@ -658,6 +753,58 @@ export type SourcePage = {
 export type SourceFound = {
   /** The source. */
   readonly source: Source
+}
+
+/** A webhook, and how far it has come. */
+export type Webhook = {
+  /** The id of the webhook. */
+  readonly id: string
+  /** The address that the service posts changes to. */
+  readonly url: string
+  /** `failed`: no delivery was confirmed for a day, or tombstones have expired. `gone`: the receiver answered 410. */
+  readonly state: 'active' | 'paused' | 'failed' | 'gone'
+  /** The kinds of records whose changes it gets. Null: all. */
+  readonly kinds: readonly string[] | null
+  /** The filter of its feedback, as it was given. */
+  readonly filter: FeedbackFilters | null
+  /** Whether feedback waits for its generated tags. */
+  readonly holdUntilTagged: boolean
+  /** The change position that it has reached. */
+  readonly position: number
+  /** Whether there are later changes. */
+  readonly isBehind: boolean
+  /** How many changes its receiver has confirmed. */
+  readonly delivered: number
+  /** How many changes before its position are not confirmed, or wait for tags. */
+  readonly undelivered: number
+  /** Why the latest deliveries failed. Null if they did not. */
+  readonly fault: string | null
+}
+
+/** All webhooks. */
+export type WebhookPage = {
+  /** All webhooks of the workspace. */
+  readonly webhooks: readonly Webhook[]
+}
+
+/** One webhook. */
+export type WebhookFound = {
+  /** The webhook. */
+  readonly webhook: Webhook
+}
+
+/** A new webhook. */
+export type WebhookCreated = {
+  /** The webhook. */
+  readonly webhook: Webhook
+  /** Signs its messages. No other answer shows it. */
+  readonly secret: string
+}
+
+/** The webhook is deleted. */
+export type WebhookDeleted = {
+  /** Always true. */
+  readonly deleted: boolean
 }
 
 /** A changed record, or the tombstone of a removed record. */

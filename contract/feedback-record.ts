@@ -159,11 +159,24 @@ export const feedbackSourceData = (record: FeedbackRecord): JsonObject | null =>
 }
 
 /**
- * The id of a feedback. Submissions with the same source and `sourceId` share one. Without a
- * `sourceId` it is the submission's id.
+ * Tags that people gave: trimmed, without blanks and duplicates. Undefined if the tagger is to
+ * generate them.
+ */
+export const givenTags = (tags: readonly string[] | null | undefined): string[] | undefined =>
+  tags == null ? undefined : [...new Set(tags.map((tag) => tag.trim()).filter((tag) => tag !== ''))]
+
+/**
+ * The key of a feedback: an own id of epoch 0. Submissions with the same source and `sourceId` share
+ * one. Undefined without a `sourceId`.
+ */
+export const feedbackKey = (realm: Realm, record: FeedbackRecord): string | undefined =>
+  record.sourceId == null ? undefined : ownId(realm, 'feedback', feedbackSource(record), record.sourceId)
+
+/**
+ * The id of a feedback until it is deleted: its key, or else the id of its submission. After that, the
+ * key has another epoch.
  */
 export const feedbackId = (
   { submissionId, ...realm }: Realm & { submissionId: string },
   record: FeedbackRecord,
-): string =>
-  record.sourceId == null ? submissionId : ownId(realm, 'feedback', feedbackSource(record), record.sourceId)
+): string => feedbackKey(realm, record) ?? submissionId

@@ -35,7 +35,7 @@ export type WebhookJob = v.InferInput<typeof webhookJob>
 /**
  * A job of the queue `tagging`: stored records of one workspace. The worker reads their texts from
  * Postgres. The job generates missing tags, learns from the tags that people gave, and puts the words
- * of feedback into the search index.
+ * of all texts into the search index.
  */
 export const taggingJob = v.object({
   workspaceId: uuid,

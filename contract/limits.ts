@@ -9,6 +9,8 @@ export const MAX_IDENTIFIER_CHARACTERS = 512
 export const MAX_AMOUNT = 1e15
 export const MAX_TAGS = 100
 export const MAX_TAG_CHARACTERS = 200
+/** The names of declared fields in all sources of a workspace. */
+export const MAX_WORKSPACE_FIELDS = 20
 /** Members of one object in `properties` or `sourceData`, at any depth. */
 export const MAX_OBJECT_MEMBERS = 1_000
 /** Bytes of one metadata member of a contact or account, name and value together. */

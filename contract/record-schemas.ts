@@ -85,6 +85,7 @@ const RECORDS = {
   message,
 } as const
 export type RecordKind = keyof typeof RECORDS
+export const RECORD_KINDS = Object.keys(RECORDS) as [RecordKind, ...RecordKind[]]
 
 const changeOf = <Kind extends RecordKind>(kind: Kind, more: v.ObjectEntries = {}) =>
   about(

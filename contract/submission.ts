@@ -1,15 +1,18 @@
 import type { AccountRecord, ContactRecord } from './contact-record.ts'
 import type { ConversationRecord } from './conversation-record.ts'
+import type { Correction, Deletion } from './correction.ts'
 import type { FeedbackRecord } from './feedback-record.ts'
 import type { PurgeRequest } from './purge-request.ts'
 
-/** The five operations that are submissions. */
+/** The operations that are submissions. */
 export const OPERATIONS = [
   'create_feedback',
   'identify_contact',
   'identify_account',
   'submit_conversation',
   'purge_contact',
+  'correct_feedback',
+  'delete_feedback',
 ] as const
 export type Operation = (typeof OPERATIONS)[number]
 
@@ -31,6 +34,8 @@ type Bodies = {
   identify_account: AccountRecord
   submit_conversation: ConversationRecord
   purge_contact: PurgeRequest
+  correct_feedback: Correction
+  delete_feedback: Deletion
 }
 
 type Accepted<O extends Operation> = {
@@ -57,6 +62,12 @@ type Accepted<O extends Operation> = {
 /** A submission with its checked body. */
 export type Submission = { [O in Operation]: Accepted<O> }[Operation]
 export type SubmissionOf<O extends Operation> = Extract<Submission, { operation: O }>
+
+/** A submission that removes records, in steps after its place in the log. */
+export type Removal = SubmissionOf<'purge_contact' | 'delete_feedback'>
+
+export const isRemoval = (submission: Submission): submission is Removal =>
+  submission.operation === 'purge_contact' || submission.operation === 'delete_feedback'
 
 /** The number that the submission got at its acceptance. A replay is applied under a later one. */
 export const numberAtAcceptance = ({ number, originalNumber }: Pick<Submission, 'number' | 'originalNumber'>): number =>

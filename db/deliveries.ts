@@ -15,6 +15,9 @@ export type UndeliveredChange = NamedRecord & {
   failingSince: Date
 }
 
+/** Stands for the fault of a change that waits for the tags of its feedback. */
+export const WAITS_FOR_TAGS = 'waits for tags'
+
 /** The most changes of a webhook that are tried again. At this number, it gets no new ones. */
 const MOST_RETRIES = 1_000
 
@@ -26,13 +29,17 @@ export const listRetries = async (
   sql: Sql,
   { workspaceId, id }: Pick<Webhook, 'workspaceId' | 'id'>,
 ): Promise<{ due: UndeliveredChange[]; hasRoom: boolean }> => {
-  const rows = await sql<(UndeliveredChange & { isDue: boolean })[]>`
+  const rows = await sql<(UndeliveredChange & { isDue: boolean; waitsForTags: boolean })[]>`
     select kind, record_id as id, position::float8 as position, is_tombstone as "isTombstone", is_large as "isLarge", attempts,
-      failing_since as "failingSince", next_attempt_at <= now() as "isDue"
+      failing_since as "failingSince", next_attempt_at <= now() as "isDue", fault = ${WAITS_FOR_TAGS} as "waitsForTags"
     from undelivered_change
     where workspace_id = ${workspaceId} and webhook_id = ${id} and next_attempt_at is not null
     order by next_attempt_at limit ${MOST_RETRIES}`
-  return { due: rows.filter(({ isDue }) => isDue), hasRoom: rows.length < MOST_RETRIES }
+  // Tags come with new changes, so changes that wait for tags must not keep new ones away.
+  return {
+    due: rows.filter(({ isDue }) => isDue),
+    hasRoom: rows.filter(({ waitsForTags }) => !waitsForTags).length < MOST_RETRIES,
+  }
 }
 
 /** After every position that a tombstone can have: the read of a single change never expires. */

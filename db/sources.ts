@@ -1,4 +1,5 @@
-import type { SourceSettings } from '../contract/source-settings.ts'
+import { MAX_WORKSPACE_FIELDS } from '../contract/limits.ts'
+import type { DeclaredField, SourceSettings } from '../contract/source-settings.ts'
 import type { Sql } from './connection/postgres.ts'
 
 /** The ratings that mean "as bad as possible" and "as good as possible". */
@@ -14,20 +15,40 @@ export type Source = {
   scale: Scale | null
   isScaleGiven: boolean
   link: string | null
+  fields: DeclaredField[]
 }
 
-/** Replaces the settings of a source. Returns undefined if the workspace does not exist. */
+/**
+ * Replaces the settings of a source, unless the workspace would have too many fields. Returns
+ * undefined if the workspace does not exist.
+ */
 export const setSource = async (
   sql: Sql,
   { workspaceId, source }: { workspaceId: string; source: string },
-  { scale, link = null }: SourceSettings,
-): Promise<Omit<Source, 'feedback'> | undefined> => {
+  { scale, link = null, fields = [] }: SourceSettings,
+): Promise<Omit<Source, 'feedback'> | 'too-many-fields' | undefined> => {
   const [low, high] = scale ?? [null, null]
-  const [row] = await sql<SourceRow[]>`
-    select k.source, ${settingsOf(sql)} from set_source(
-      ${workspaceId}::uuid, ${source}::text, ${scale !== undefined}::boolean, ${low}::float8, ${high}::float8, ${link}::text) as k`
-  return row && sourceOf(row)
+  const declared = fields.map(({ name, path, of }) => ({ name, path, of }))
+  const [row] = await sql<(SourceRow & { isFull: boolean })[]>`
+    select g.is_full as "isFull", k.source, ${settingsOf(sql)} from set_source(
+      ${workspaceId}::uuid, ${source}::text, ${scale !== undefined}::boolean, ${low}::float8, ${high}::float8, ${link}::text,
+      ${declared.length === 0 ? null : sql.json(declared)}::jsonb, ${MAX_WORKSPACE_FIELDS}::integer) as g
+    cross join lateral (select (g.stored).*) as k`
+  if (row === undefined) return undefined
+  const { isFull, ...stored } = row
+  return isFull ? 'too-many-fields' : sourceOf(stored)
 }
+
+/** A field, and a source that declares it. */
+export type SourceField = DeclaredField & { source: string }
+
+/** The declared fields of a workspace, by the names of their sources. */
+export const listFields = async (sql: Sql, workspaceId: string): Promise<SourceField[]> =>
+  sql<SourceField[]>`
+    select s.source, e.name, e.path, e.of from source as s
+    cross join jsonb_to_recordset(s.fields) as e (name text, path text, "of" text)
+    where s.workspace_id = ${workspaceId} and s.fields is not null
+    order by s.source collate "C"`
 
 /** `after`: the name of the last source of the previous page. */
 export type SourcesWanted = { source?: string; after?: string | undefined; limit?: number }
@@ -42,7 +63,7 @@ export const listSources = async (
     ${after === undefined ? sql`` : sql`and source > ${after}`}`
   const rows = await sql<(SourceRow & Source)[]>`
     with counted as (
-      select source, count(*)::float8 as feedback from feedback where ${wanted} group by source
+      select source, count(*)::float8 as feedback from feedback where ${wanted} and not is_hidden group by source
     ), known as (
       select * from source where ${wanted}
     )
@@ -55,7 +76,8 @@ export const listSources = async (
 /** The columns of a row `k` of `source`. All are null for a source without ratings and settings. */
 const settingsOf = (sql: Sql) => sql`coalesce(k.ratings, 0)::float8 as ratings,
   k.least_rating as "leastRating", k.most_rating as "mostRating",
-  k.scale_low as low, k.scale_high as high, coalesce(k.is_scale_given, false) as "isScaleGiven", k.link`
+  k.scale_low as low, k.scale_high as high, coalesce(k.is_scale_given, false) as "isScaleGiven", k.link,
+  coalesce(k.fields, '[]') as fields`
 
 type SourceRow = Omit<Source, 'feedback' | 'scale'> & { low: number | null; high: number | null }
 

@@ -5,10 +5,11 @@ import { DEFAULT_WORKSPACE } from './workspaces/workspaces.ts'
 /**
  * - `submit`: submissions of the workspace.
  * - `read`: reads over HTTP. With `read:personal` as well, agents see personal data.
- * - `admin`: submissions, reads and purges.
+ * - `edit`: corrections of feedback.
+ * - `admin`: submissions, reads, corrections and purges.
  * - `operator`: dashboard, metrics and /admin; no submissions.
  */
-export const SCOPES = ['submit', 'read', 'read:personal', 'admin', 'operator'] as const
+export const SCOPES = ['submit', 'read', 'read:personal', 'edit', 'admin', 'operator'] as const
 export type Scope = (typeof SCOPES)[number]
 
 type StoredToken = {

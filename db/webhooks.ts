@@ -1,3 +1,5 @@
+import type { JsonObject } from '../contract/json.ts'
+import type { WebhookScope } from '../contract/webhook-settings.ts'
 import type { Sql } from './connection/postgres.ts'
 import type { FeedPlace } from './reads/changes.ts'
 import type { NamedRecord } from './reads/records.ts'
@@ -10,7 +12,7 @@ import type { NamedRecord } from './reads/records.ts'
  */
 export type WebhookState = 'active' | 'paused' | 'failed' | 'gone'
 
-export type Webhook = {
+export type Webhook = WebhookScope & {
   workspaceId: string
   id: string
   url: string
@@ -30,7 +32,7 @@ export type Webhook = {
  * The status of a webhook for operators. `isBehind`: it has not reached the latest changes.
  * `undelivered`: how many changes before its position it has not confirmed.
  */
-export type WebhookStatus = Pick<Webhook, 'workspaceId' | 'id' | 'url' | 'state'> & {
+export type WebhookStatus = Pick<Webhook, 'workspaceId' | 'id' | 'url' | 'state' | keyof WebhookScope> & {
   workspace: string
   position: number
   isBehind: boolean
@@ -39,6 +41,8 @@ export type WebhookStatus = Pick<Webhook, 'workspaceId' | 'id' | 'url' | 'state'
   fault: string | null
 }
 
+export type NewWebhook = WebhookScope & { workspaceId: string; url: string; from: number | undefined }
+
 /**
  * Creates a webhook that gets the changes after the change position `from`, or after the last
  * change if that is undefined. Returns its id; undefined if the workspace does not exist or is
@@ -46,18 +50,18 @@ export type WebhookStatus = Pick<Webhook, 'workspaceId' | 'id' | 'url' | 'state'
  */
 export const createWebhook = async (
   sql: Sql,
-  { workspace, url, from }: { workspace: string; url: string; from: number | undefined },
+  { workspaceId, url, from, kinds, filter, holdUntilTagged }: NewWebhook,
 ): Promise<string | undefined> => {
-  const [found] = await sql<{ id: string }[]>`select id from workspace where name = ${workspace}`
-  if (found === undefined) return undefined
   const [row] = await sql<[{ id: string | null }]>`
-    select create_webhook(${found.id}::uuid, ${url}::text, ${from ?? null}::bigint) as id`
+    select create_webhook(${workspaceId}::uuid, ${url}::text, ${from ?? null}::bigint, ${kinds}::text[],
+      ${filter && sql.json(filter as JsonObject)}::jsonb, ${holdUntilTagged}::boolean) as id`
   return row.id ?? undefined
 }
 
-export const listWebhooks = (sql: Sql): Promise<WebhookStatus[]> =>
+/** The webhooks of a workspace, or of all. */
+export const listWebhooks = (sql: Sql, workspaceId: string | null = null): Promise<WebhookStatus[]> =>
   sql<WebhookStatus[]>`
-    select h.workspace_id as "workspaceId", h.id, h.url, h.state, w.name as workspace, h.position::float8 as position,
+    select h.kinds, h.filter, h.hold_until_tagged as "holdUntilTagged", h.workspace_id as "workspaceId", h.id, h.url, h.state, w.name as workspace, h.position::float8 as position,
       h.position < p.change_position as "isBehind", h.delivered::float8 as delivered, h.fault,
       coalesce(u.changes, 0)::float8 as undelivered
     from webhook as h join workspace as w on w.id = h.workspace_id
@@ -65,6 +69,7 @@ export const listWebhooks = (sql: Sql): Promise<WebhookStatus[]> =>
     left join (
       select workspace_id, webhook_id, count(*) as changes from undelivered_change group by workspace_id, webhook_id
     ) as u on u.workspace_id = h.workspace_id and u.webhook_id = h.id
+    where ${workspaceId}::uuid is null or h.workspace_id = ${workspaceId}::uuid
     order by w.name, h.created_at`.execute()
 
 /** An undelivered change for operators. `isGivenUp`: the workers do not try it again. */
@@ -85,7 +90,7 @@ export const findWebhook = async (sql: Sql, { id, workspaceId }: { id: string; w
   const [row] = await sql<(Omit<Webhook, 'place'> & { position: number; passSince: number | null })[]>`
     select workspace_id as "workspaceId", id, url, state, position::float8 as position, pass_since::float8 as "passSince",
       secret as "secretVersion", coalesce(former_secret_until > now(), false) as "isRotating", attempts,
-      failing_since as "failingSince", next_attempt_at <= now() as "isDue"
+      failing_since as "failingSince", next_attempt_at <= now() as "isDue", kinds, filter, hold_until_tagged as "holdUntilTagged"
     from webhook where id::text = ${id} and (${workspaceId ?? null}::uuid is null or workspace_id = ${workspaceId ?? null}::uuid)`
   if (row === undefined) return undefined
   const { position, passSince, ...rest } = row
@@ -162,8 +167,9 @@ export const rotateWebhookSecret = async (sql: Sql, id: string): Promise<number 
   return row?.version
 }
 
-export const deleteWebhook = async (sql: Sql, id: string): Promise<boolean> => {
-  const webhook = await findWebhook(sql, { id })
+/** `named`: with a workspace, only a webhook of it. */
+export const deleteWebhook = async (sql: Sql, named: { id: string; workspaceId?: string }): Promise<boolean> => {
+  const webhook = await findWebhook(sql, named)
   if (webhook === undefined) return false
   const [row] = await sql<[{ existed: boolean }]>`
     select delete_webhook(${webhook.workspaceId}::uuid, ${webhook.id}::uuid) as existed`

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../contract/json.ts'
 import type { Operation } from '../contract/submission.ts'
 import type { RowOf } from '../contract/records/tables.ts'
 
@@ -26,6 +27,11 @@ export type Changes = {
   feedback_category: { title: string; uses: number }[]
   /** `former_tags`: tags of versions that the segment itself has replaced. */
   feedback: (RowOf<'feedback'> & { former_tags?: string[] })[]
+  /**
+   * What people set on a feedback, by member; null undoes it. `numbers`: as `CorrectionNumbers`.
+   * `former_tags`: tags of corrections that the segment itself has replaced.
+   */
+  feedback_correction: { id: string; corrections: JsonObject; numbers: Record<string, number>; former_tags: string[] }[]
   /** How many ratings a source has sent, the least and the greatest. */
   source: RowOf<'source'>[]
   conversation: RowOf<'conversation'>[]
@@ -73,6 +79,7 @@ export const noChanges = (): Changes => ({
   project: [],
   feedback_category: [],
   feedback: [],
+  feedback_correction: [],
   source: [],
   conversation: [],
   conversation_touched: [],

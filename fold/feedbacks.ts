@@ -1,14 +1,15 @@
 import { accountIdKey, contactIdKey, type Realm } from '../contract/identity/keys.ts'
-import { feedbackId, feedbackSource, feedbackSourceData } from '../contract/feedback-record.ts'
+import { feedbackKey, feedbackSource, feedbackSourceData, givenTags } from '../contract/feedback-record.ts'
 import { givenColumns } from '../contract/records/tables.ts'
 import { numberAtAcceptance, type SubmissionOf } from '../contract/submission.ts'
 import type { Accounts } from './accounts.ts'
 import type { Changes } from './changes.ts'
 import type { Contacts } from './contacts.ts'
-import type { Profile } from './profile.ts'
+import { Corrections } from './corrections.ts'
+import { Missing, type Profile } from './profile.ts'
 import type { Projects } from './projects.ts'
 import { type Link, linkTo, type Unresolved } from './profiles.ts'
-import type { StoredRowOf } from './stored.ts'
+import type { StoredRowOf, WantedKeys } from './stored.ts'
 
 type FeedbackSubmission = SubmissionOf<'create_feedback'>
 type FoldedFeedback = {
@@ -41,6 +42,9 @@ export class Feedbacks {
   readonly #feedbacks = new Map<string, FoldedFeedback>()
   /** The newest number of each stored feedback, by id, for replays. */
   readonly #storedNewest = new Map<string, number>()
+  /** The ids whose stored feedback was loaded, if it exists. */
+  readonly #asked = new Set<string>()
+  readonly #corrections = new Corrections()
   /** The ratings of the stride, by source. */
   readonly #ratings = new Map<string, number[]>()
 
@@ -49,17 +53,29 @@ export class Feedbacks {
     this.registers = registers
   }
 
-  learn({ key, number }: StoredRowOf<'feedback'>): void {
+  learnAsked(wanted: WantedKeys['feedback']): void {
+    for (const id of wanted.keys()) this.#asked.add(id)
+  }
+
+  learn({ key, number, corrected = {} }: StoredRowOf<'feedback'>): void {
     this.#storedNewest.set(key, number)
+    this.#corrections.learn(key, corrected)
+  }
+
+  /** A correction of a feedback that does not exist has no effect. */
+  correct(submission: SubmissionOf<'correct_feedback'>): 'applied' | 'superseded' {
+    const { id } = submission.body
+    if (!this.#feedbacks.has(id) && !this.#storedNewest.has(id)) return 'superseded'
+    return this.#corrections.correct(submission)
   }
 
   /**
-   * Replaces the whole record, and returns the link to its contact. A replay does not replace the
-   * record of a submission that was accepted after the original.
+   * Replaces the whole record, and returns its id. A replay does not replace the record of a
+   * submission that was accepted after the original.
    */
-  create(submission: FeedbackSubmission): Link | 'superseded' {
+  create(submission: FeedbackSubmission): string {
     const { body, number, originalNumber } = submission
-    const id = feedbackId({ ...this.realm, submissionId: submission.submissionId }, body)
+    const id = this.#idOf(submission)
     const former = this.#feedbacks.get(id)
     const newest = former === undefined ? (this.#storedNewest.get(id) ?? 0) : numberAtAcceptance(former.submission)
     if (originalNumber !== undefined && newest > originalNumber) return 'superseded'
@@ -75,7 +91,16 @@ export class Feedbacks {
       firstNumber: former?.firstNumber ?? number,
       formerTags,
     })
-    return contact
+    return id
+  }
+
+  /** After a deletion, the id has another epoch, and the stored rows of this id were not loaded. */
+  #idOf({ submissionId, body }: FeedbackSubmission): string {
+    const key = feedbackKey(this.realm, body)
+    if (key === undefined) return submissionId
+    const id = this.registers.contacts.epochs.idOf(key)
+    if (id !== key && !this.#asked.has(id)) throw new Missing({ kind: 'feedback', id })
+    return id
   }
 
   #countRating({ body }: FeedbackSubmission): void {
@@ -133,6 +158,7 @@ export class Feedbacks {
 
   writeTo(changes: Changes): void {
     this.#writeCategories(changes)
+    this.#corrections.writeTo(changes)
     for (const [source, ratings] of this.#ratings)
       changes.source.push({
         source,
@@ -172,10 +198,3 @@ export class Feedbacks {
     for (const [title, count] of uses) changes.feedback_category.push({ title, uses: count })
   }
 }
-
-/**
- * Tags that people gave: trimmed, without blanks and duplicates. Undefined if the tagger is to
- * generate them.
- */
-const givenTags = (tags: readonly string[] | null | undefined): string[] | undefined =>
-  tags == null ? undefined : [...new Set(tags.map((tag) => tag.trim()).filter((tag) => tag !== ''))]

@@ -1,7 +1,7 @@
 import type { ContactRecord } from '../contract/contact-record.ts'
 import type { Realm } from '../contract/identity/keys.ts'
 import { DEFAULT_SOURCE } from '../contract/feedback-record.ts'
-import { numberAtAcceptance, type Submission } from '../contract/submission.ts'
+import { numberAtAcceptance, type Removal, type Submission } from '../contract/submission.ts'
 import { Accounts } from './accounts.ts'
 import { type Changes, noChanges, type ReceiptRow } from './changes.ts'
 import { Claims, Epochs, type Link, Profiles, Unresolved } from './profiles.ts'
@@ -12,8 +12,8 @@ import { Feedbacks } from './feedbacks.ts'
 import { Projects } from './projects.ts'
 import type { StoredRow, StoredState, WantedKeys } from './stored.ts'
 
-/** A submission that the fold applies. Purges are decided separately. */
-export type FoldableSubmission = Exclude<Submission, { operation: 'purge_contact' }>
+/** A submission that the fold applies. Removals are decided separately. */
+export type FoldableSubmission = Exclude<Submission, Removal>
 
 /**
  * Applies submissions of one workspace in order to the loaded state of their keys.
@@ -55,6 +55,7 @@ export class Fold {
     this.#contacts.learnKeys(stored.rows)
     this.#conversations.learn(wanted.conversation, stored.rows)
     this.#conversations.messages.learn(wanted.message, stored.rows)
+    this.#feedbacks.learnAsked(wanted.feedback)
     for (const row of stored.rows) this.#learnRow(row)
   }
 
@@ -113,8 +114,8 @@ export class Fold {
   #apply(submission: FoldableSubmission, claims: Claims): { state: FoldedSubmission['state']; subject: Subject } {
     switch (submission.operation) {
       case 'create_feedback': {
-        const link = this.#feedbacks.create(submission)
-        return link === 'superseded' ? { state: 'superseded', subject: null } : { state: 'applied', subject: link }
+        const id = this.#feedbacks.create(submission)
+        return id === 'superseded' ? { state: 'superseded', subject: null } : { state: 'applied', subject: id }
       }
       case 'identify_contact': {
         const profile = this.#identify({ record: submission.body, defaultSource: DEFAULT_SOURCE, submission, claims })
@@ -130,6 +131,8 @@ export class Fold {
         const { id, state } = this.#conversations.submit(submission, identify)
         return { state, subject: id }
       }
+      case 'correct_feedback':
+        return { state: this.#feedbacks.correct(submission), subject: submission.body.id }
     }
   }
 
@@ -177,7 +180,7 @@ export class Fold {
 }
 
 /**
- * The contact or conversation of a submission. The purge of a subject frees the idempotency key.
+ * The contact, feedback or conversation of a submission. Its removal frees the idempotency key.
  */
 type Subject = Link | string | null
 

@@ -9,6 +9,8 @@ export type MissingState =
   | { kind: 'contact' | 'account'; id: string; metadata: boolean }
   /** The epochs of all keys of the segment. */
   | { kind: 'epochs' }
+  /** A feedback of a later epoch, and the contact that belongs to it alone. */
+  | { kind: 'feedback'; id: string }
   /** The numbers and versions of the stored messages of a conversation. */
   | { kind: 'messages'; conversationId: string }
 

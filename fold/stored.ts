@@ -19,6 +19,9 @@ export type StoredProfile = {
   isLeftOut: boolean
 }
 
+/** The number at acceptance of the newest correction of each member. */
+export type CorrectionNumbers = { readonly [member: string]: number }
+
 /** A key with its stored data. Keys that nothing has are absent. */
 export type StoredRow =
   /**
@@ -40,7 +43,7 @@ export type StoredRow =
   | { kind: 'account'; key: string; profile: StoredProfile }
   | { kind: 'project'; key: string }
   /** `number`, here and below: the number at acceptance of the newest submission that wrote it. */
-  | { kind: 'feedback'; key: string; number: number }
+  | { kind: 'feedback'; key: string; number: number; corrected?: CorrectionNumbers }
   /** `version`: the latest `updatedAt` of its submissions, in microseconds since 1970. */
   | { kind: 'conversation'; key: string; number: number; version?: number }
   | { kind: 'message'; key: string; number: number; version?: number }

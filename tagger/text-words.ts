@@ -1,17 +1,10 @@
+import { piecesOf } from '../contract/text-pieces.ts'
 import { findLexicon } from './language.ts'
 import { LATIN } from './lexicon.ts'
 import { hashTerm } from './memory.ts'
 import { stem } from './stems.ts'
-import { tokenize, UNSPACED } from './tokens.ts'
+import { tokenize } from './tokens.ts'
 import { cutHtml, htmlAsText } from '../runtime/reduce-html.ts'
-
-/** A word, or one character of a script without spaces, in the form that a search compares. */
-export type WordPiece = {
-  readonly text: string
-  readonly isCharacter: boolean
-  /** Whether it is a character directly behind another one. */
-  readonly isJoined: boolean
-}
 
 /** A piece of a text. `key`: the stem of a word, or the character. */
 export type TextWord = { readonly key: string; readonly isJoined: boolean }
@@ -21,38 +14,6 @@ const LANGUAGE_CHARACTERS = 1_000
 /** Longer words are no words of a language, and have no stem. */
 const MAX_STEMMED_CHARACTERS = 64
 const MAX_CACHED_STEMS = 20_000
-
-const ASCII = /^[\0-\x7f]*$/
-/** Characters without a glyph. */
-const INVISIBLE = /[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu
-/** Normalization takes quadratic time for longer piles of marks. Unicode calls 30 stream-safe. */
-const PILED_MARKS = /(\p{M}{30})\p{M}+/gu
-const PLAIN_WORD = /[a-z0-9]+/g
-const PIECE = new RegExp(`([${UNSPACED}])|(?:(?![${UNSPACED}])[\\p{L}\\p{M}\\p{N}])+|\\p{Extended_Pictographic}`, 'gu')
-
-/** The pieces of a text in NFKC, without format characters and upper case. */
-export const piecesOf = (text: string): WordPiece[] => {
-  if (ASCII.test(text)) return (text.toLowerCase().match(PLAIN_WORD) ?? []).map(pieceOfWord)
-  let end = -1
-  return [...fold(text).matchAll(PIECE)].map(({ 0: piece, 1: character, index }) => {
-    if (character === undefined) return pieceOfWord(piece)
-    const isJoined = index === end
-    end = index + piece.length
-    return { text: piece, isCharacter: true, isJoined }
-  })
-}
-
-const pieceOfWord = (text: string): WordPiece => ({ text, isCharacter: false, isJoined: false })
-
-/** Greek has two small letters for sigma. In lower case, the Turkish İ is an i with a dot above. */
-const fold = (text: string): string =>
-  text
-    .replaceAll(INVISIBLE, '')
-    .replaceAll(PILED_MARKS, '$1')
-    .normalize('NFKC')
-    .toLowerCase()
-    .replaceAll('ς', 'σ')
-    .replaceAll('i\u0307', 'i')
 
 /** The words of a text, of plain text or of HTML, in their order. */
 export const readWords = (given: string): TextWord[] => {

@@ -152,7 +152,7 @@ describe('the Compose file', () => {
     })
     assert.deepEqual(settings.split('\n').filter(Boolean).toSorted(), [
       '$1 is -',
-      'appendfsync everysec',
+      'appendfsync no',
       'appendonly yes',
       'auto-aof-rewrite-min-size 256mb',
       'crash-log-enabled no',

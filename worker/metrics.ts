@@ -1,6 +1,6 @@
 import { registerAnswerTime } from '../db/connection/answer-time.ts'
 import type { QueueName } from '../contract/jobs.ts'
-import type { Operation } from '../contract/submission.ts'
+import type { Operation, Removal } from '../contract/submission.ts'
 import { type LoopDelayWatch, registerLoopDelay } from '../runtime/event-loop-delay.ts'
 import { createProcessMetrics, type ProcessMetrics } from '../runtime/metrics.ts'
 import { type ProcessFigures, STORAGE_BOUNDS_SECONDS } from '../queue/jobs/process-reports.ts'
@@ -13,7 +13,7 @@ const ATTEMPT_BOUNDS = [1, 2, 3, 5, 8] as const
 type WorkerMetrics = {
   settled: OnSettled
   /** Counts a purge whose records are removed. */
-  purged: (number: number, attempts: number) => void
+  purged: (removal: Pick<Removal, 'number' | 'operation'>, attempts: number) => void
   tagged: (texts: number) => void
   failed: (queue: QueueName) => void
   applyTime: OnApplyTime
@@ -48,7 +48,7 @@ export const createWorkerMetrics = ({ now, ...sources }: MetricSources): WorkerM
   }
   return {
     settled: ({ operation, number }, state, how) => countSettled(operation, number, { state, ...how }),
-    purged: (number, attempts) => countSettled('purge_contact', number, { state: 'applied', attempts, isDeep: true }),
+    purged: (gone, attempts) => countSettled(gone.operation, gone.number, { state: 'applied', attempts, isDeep: true }),
     tagged: (texts) => {
       counters.tagged.inc(texts)
       totals.tagged += texts

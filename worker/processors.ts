@@ -79,8 +79,8 @@ const dataOf = <S extends v.GenericSchema>(job: DeliveredJob, schema: S): v.Infe
 const runRemoval = async (dependencies: Dependencies, job: DeliveredJob): Promise<string> => {
   const purge = { ...dataOf(job, removalJob), attempts: attemptOf(job) }
   const onProgress = (removed: number): Promise<void> => job.updateProgress({ removed })
-  const number = await attempt(dependencies, { job, ids: purge }, () => removePurged(dependencies, purge, onProgress))
-  if (number !== undefined) dependencies.metrics.purged(number, purge.attempts)
+  const removal = await attempt(dependencies, { job, ids: purge }, () => removePurged(dependencies, purge, onProgress))
+  if (removal !== undefined) dependencies.metrics.purged(removal, purge.attempts)
   return 'done'
 }
 

@@ -1,4 +1,5 @@
 import type { RemovalJob } from '../contract/jobs.ts'
+import type { Removal } from '../contract/submission.ts'
 import { findPurge, finishPurge, purgeDead, removeRecords } from '../db/purges/removal.ts'
 import { findKeysToFree, freeKeys } from '../db/submissions/idempotency-keys.ts'
 import { findShortened } from '../db/tags/retag.ts'
@@ -12,23 +13,22 @@ import type { WorkerStores } from './config.ts'
  * again. The receipt comes last. Each step can be repeated after a crash. `onProgress` gets the
  * number of records removed so far.
  *
- * @returns the number of the purge; undefined if it was finished before, or if the workspace is
- * deleted
+ * @returns the purge; undefined if it was finished before, or if the workspace is deleted
  */
 export const removePurged = async (
   { sql, redis, prefix, logs, queues, hashKey }: WorkerStores,
   { workspaceId, purgeId, attempts }: RemovalJob & { attempts: number },
   onProgress: (removed: number) => Promise<void>,
-): Promise<number | undefined> => {
+): Promise<Pick<Removal, 'number' | 'operation'> | undefined> => {
   const purge = await findPurge(sql, { workspaceId, purgeId })
   if (purge === undefined) return undefined
-  const { number, keys, subjectIds } = purge
+  const { number, operation, keys, subjectIds } = purge
   await removeRecords(sql, { workspaceId, purgeId }, onProgress)
   await purgeDead(sql, { hashKey, workspaceId }, { purgeId, number, keys })
   await freeKeysOf({ sql, redis, prefix }, { workspaceId, subjectIds, number })
   await addConversationTagging(queues, workspaceId, await findShortened(sql, { workspaceId, number }))
   await logs.trimThrough(workspaceId, number)
-  return (await finishPurge(sql, { workspaceId, purgeId, attempts })) && number
+  return (await finishPurge(sql, { workspaceId, purgeId, attempts })) && { number, operation }
 }
 
 const KEYS_AT_ONCE = 500

@@ -44,7 +44,7 @@ const preflightAnswer = (): Response =>
   new Response(null, {
     status: 204,
     headers: {
-      'Access-Control-Allow-Methods': 'GET, POST, PUT',
+      'Access-Control-Allow-Methods': 'GET, POST, PUT, PATCH, DELETE',
       'Access-Control-Allow-Headers': ALLOWED_HEADERS,
       'Access-Control-Max-Age': String(PREFLIGHT_SECONDS),
     },

@@ -1,10 +1,13 @@
 import type { Problem } from '../../contract/check-body.ts'
 
+/** The scope that an operation needs. */
+export type Needs = 'submit' | 'read' | 'edit' | 'admin'
+
 /** The reasons to refuse a request. */
 export type Refusal =
   /** `needs`: the scope, on a path that names it. */
   | { refused: 'unauthenticated'; needs?: 'read' }
-  | { refused: 'forbidden'; needs: 'submit' | 'read' | 'admin' }
+  | { refused: 'forbidden'; needs: Needs }
   | { refused: 'not-json' }
   | { refused: 'too-large'; maxBytes: number }
   | { refused: 'too-large-propagated'; maxBytes: number }
@@ -44,8 +47,9 @@ export const isRefusal = (value: object): value is Refusal => 'refused' in value
 
 const RETRY_UNAVAILABLE_SECONDS = 5
 
-/** Also the answer to an accepted purge that turned out to match nothing. */
+/** Also the answers to an accepted purge or correction that turned out to match nothing. */
 export const NO_SUCH_CONTACT = 'No contact matches the given id or email.'
+export const NO_SUCH_RECORD = 'There is no such record in this workspace.'
 
 /** The answer to a refused request. */
 export const refusalResponse = (refusal: Refusal): Response => {
@@ -124,7 +128,7 @@ const FIXED = {
   ],
   'no-such-contact': [404, NO_SUCH_CONTACT],
   'no-such-submission': [404, 'There is no submission of this id in this workspace, or its receipt has expired.'],
-  'no-such-record': [404, 'There is no such record in this workspace.'],
+  'no-such-record': [404, NO_SUCH_RECORD],
   'position-expired': [
     410,
     'Tombstones after this position have expired. Read the changes again from the beginning, without `after`.',
@@ -157,7 +161,7 @@ const UNAVAILABLE: Readonly<Record<Unavailable['why'], string>> = {
   postgres: 'The database cannot be reached. Nothing was accepted; retry later.',
 }
 
-const scopesFor = (needs: 'submit' | 'read' | 'admin'): string => (needs === 'admin' ? needs : `${needs} or admin`)
+const scopesFor = (needs: Needs): string => (needs === 'admin' ? needs : `${needs} or admin`)
 
 const windowText = (seconds: number): string => (seconds === 60 ? 'minute' : `${seconds} s`)
 

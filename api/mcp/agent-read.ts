@@ -1,11 +1,15 @@
 import type { AccountContext, FeedbackContext } from '../../db/reads/context.ts'
 import type { GroupChange, Comparison, ComparisonRequest } from '../../db/reads/comparison.ts'
 import type { CountRequest } from '../../db/reads/counts.ts'
-import type { FeedbackFilters } from '../../db/reads/lists.ts'
+import type { FeedbackFilters } from '../../db/reads/filters.ts'
+import type { NamedThing } from '../../db/reads/names.ts'
+import type { AnswersRequest, countAnswers } from '../../db/reads/nps.ts'
+import { readCountPage } from '../reads/counts.ts'
 import { isRefusal, type Refusal } from '../http/refusal.ts'
+import { findDeclared } from '../reads/declared-fields.ts'
 import { type Page, readPage, type WantedPage } from '../reads/lists.ts'
 import { type ReadContext, withPermit } from '../reads/reads.ts'
-import { feedbackOf, groupOf, keyOf } from './answers.ts'
+import { feedbackOf, groupOf, type GroupShown, keyOf } from './answers.ts'
 import type { Sight } from './quote.ts'
 
 /** The reads that only agents use. Each rejects if the database does not answer in time. */
@@ -14,10 +18,16 @@ export type AgentReads = {
   feedbackContext: (workspaceId: string, id: string) => Promise<FeedbackContext | undefined>
   accountContext: (workspaceId: string, id: string) => Promise<AccountContext | undefined>
   findAccount: (workspaceId: string, nameOrDomain: string) => Promise<string | undefined>
+  findNames: (workspaceId: string, asked: { name: string; ofPeople: boolean }) => Promise<NamedThing[]>
+  contractValues: (workspaceId: string, ids: readonly string[]) => Promise<ReadonlyMap<string, number>>
+  countAnswers: (asked: AnswersRequest) => ReturnType<typeof countAnswers>
 }
 
 /** One call of an agent, in the workspace of its token. */
 export type AgentRead = ReadContext & { sight: Sight; agentReads: AgentReads; now: () => Date }
+
+/** Records, as an agent sees them. `unknownWords`: as in `ListPage`. */
+type Found<Shown> = { records: Shown[]; next: string | null; unknownWords: string[] | undefined }
 
 /** After this time, an answer with fewer records than its limit reads no further page. */
 const LOOK_FOR_MS = 150
@@ -30,7 +40,7 @@ export const findRecords = async <Shown>(
   asked: AgentRead,
   wanted: WantedPage,
   { from, shownAs }: { from: string | undefined; shownAs: (record: unknown, sight: Sight) => Shown },
-): Promise<{ records: Shown[]; next: string | null; unknownWords: string[] | undefined } | Refusal> => {
+): Promise<Found<Shown> | Refusal> => {
   const records: Shown[] = []
   let unknownWords: string[] | undefined
   let next: string | undefined = from
@@ -52,37 +62,45 @@ export const findFeedback = async (
   asked: AgentRead,
   filters: FeedbackFilters,
   { limit, next: from, order = 'newest' }: FeedbackPage,
-): Promise<{ feedback: ReturnType<typeof feedbackOf>[]; next: string | null; hint?: string } | Refusal> => {
+): Promise<Found<ReturnType<typeof feedbackOf>> | Refusal> => {
   const list = { kind: 'feedback', limit, isOldestFirst: order === 'oldest', filters } as const
-  const page = await findRecords(asked, list, { from, shownAs: (record, sight) => feedbackOf(record, sight) })
-  if (isRefusal(page)) return page
-  const { records: feedback, next, unknownWords = [] } = page
-  return { feedback, next, ...(unknownWords.length > 0 && { hint: hintOf(unknownWords) }) }
+  return findRecords(asked, list, { from, shownAs: (record, sight) => feedbackOf(record, sight) })
 }
 
-const hintOf = (words: readonly string[]): string =>
-  `No feedback of this workspace has ${words.map((word) => `“${word}”`).join(' or ')} in any form. Try other words.`
+export type CountAsked = Omit<CountRequest, 'workspaceId' | 'after'> & { next?: string | undefined }
 
-/** Reads figures of groups in the workspace, with a permit. */
-const readGroups = <Given extends object, Found extends object>(
-  asked: AgentRead,
-  given: Given,
-  read: (request: Given & { workspaceId: string }) => Promise<Found>,
-): Promise<Found | Refusal> =>
-  withPermit(asked, () => read({ ...given, workspaceId: asked.workspaceId }), 'countPermits')
-
-/** Figures in total and of the first groups, as agents see them. */
-export const countForAgent = async (asked: AgentRead, given: Omit<CountRequest, 'workspaceId'>) => {
-  const counts = await readGroups(asked, given, asked.dependencies.countFeedback)
+/** Figures in total and of groups, as agents see them. Groups of accounts have their contract values. */
+export const countForAgent = async (asked: AgentRead, { next: from, ...given }: CountAsked) => {
+  const counts = await readCountPage(asked, given, from)
   if (isRefusal(counts)) return counts
-  const { total, top, groups } = counts
-  return { ...total, groups: top.map((each) => groupOf(each, given.by, asked.sight)), moreGroups: groups - top.length }
+  const { total, top, groups, cursor, unknownWords } = counts
+  const shown = top.map((each) => groupOf(each, given.by, asked.sight))
+  const found = await withContractValues(asked, shown)
+  return isRefusal(found) ? found : { ...total, unknownWords, groups: found, groupsInAll: groups, next: cursor }
+}
+
+const withContractValues = async (asked: AgentRead, groups: GroupShown[]): Promise<GroupShown[] | Refusal> => {
+  const ids = groups.flatMap(({ account }) => (typeof account === 'string' ? [account] : []))
+  if (ids.length === 0) return groups
+  const values = await withPermit(asked, () => asked.agentReads.contractValues(asked.workspaceId, ids))
+  if (isRefusal(values)) return values
+  return groups.map((group) => {
+    const value = values.get(String(group['account']))
+    return value === undefined ? group : { ...group, contractValue: value }
+  })
 }
 
 export const compareForAgent = async (asked: AgentRead, given: Omit<ComparisonRequest, 'workspaceId'>) => {
-  const found = await readGroups(asked, given, asked.agentReads.compare)
+  const { workspaceId, agentReads } = asked
+  const declared = await findDeclared(asked, { filters: given.filters, by: [given.by] })
+  if (isRefusal(declared)) return declared
+  const found = await withPermit(
+    asked,
+    () => agentReads.compare({ ...given, ...declared, workspaceId }),
+    'countPermits',
+  )
   if (isRefusal(found)) return found
   const shownGroups = (changes: GroupChange[]) =>
-    changes.map(({ key, name, ...numbers }) => ({ ...keyOf({ key, name }, given.by, asked.sight), ...numbers }))
+    changes.map(({ key, name, ...spans }) => ({ ...keyOf({ key, name }, given.by, asked.sight), ...spans }))
   return { ...found, grows: shownGroups(found.grows), falls: shownGroups(found.falls) }
 }

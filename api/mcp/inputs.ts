@@ -1,104 +1,56 @@
 import * as v from 'valibot'
-import { endOfDay, isDateTime, postgresDateTime, startOfDay } from '../../contract/date-time.ts'
-import { MAX_AMOUNT, MAX_TAG_CHARACTERS } from '../../contract/limits.ts'
-import type { FeedbackFilters } from '../../db/reads/lists.ts'
-import { identifier, ownId, searchOf, textOfAtMost } from '../reads/parameters.ts'
+import { feedbackFilters } from '../../contract/feedback-filters.ts'
+import { identifier } from '../../contract/query-fields.ts'
+import { type Dimension, DIMENSION_NAMES, isFixedDimension } from '../../db/reads/counts.ts'
+import { withHashes } from '../../tagger/searched-words.ts'
+import { isDimension } from '../reads/parameters.ts'
 
 const MOST_RECORDS = 20
-const MOST_GROUPS = 50
-const MOST_TAGS = 10
+const MOST_GROUPS = 100
+const MOST_DIMENSIONS = 2
 
-const wholeNumber = (most: number, usual: number, description: string) => {
+const wholeNumber = (most: number, usual: number) => {
   const expected = `a whole number from 1 to ${most}`
   const value = v.pipe(v.number(), v.integer(expected), v.minValue(1, expected), v.maxValue(most, expected))
-  return v.optional(v.pipe(value, v.description(description)), usual)
+  return v.optional(value, usual)
 }
 
-const timeOr = (description: string, day: string, timeOfDay: (day: string) => string | undefined) =>
-  v.pipe(
-    v.string(),
-    v.description(
-      `${description} A date such as 2026-01-31, meaning its ${day} in UTC, or a time such as 2026-01-31T09:30:00Z.`,
-    ),
-    v.transform((value) => timeOfDay(value) ?? value),
-    v.check(isDateTime, 'an existing date, or a date-time of RFC 3339 with an offset'),
-    v.transform(postgresDateTime),
-  )
+export const choice = <const Names extends readonly string[]>(names: Names) =>
+  v.picklist(names, `one of ${names.join(', ')}`)
 
-export const time = (description: string) => timeOr(description, 'start', startOfDay)
+export const limit = wholeNumber(MOST_RECORDS, 10)
+export const groupLimit = wholeNumber(MOST_GROUPS, 20)
+export const next = v.optional(identifier('The `next` of the previous answer, with the same other arguments.'))
+export const order = v.optional(choice(['newest', 'oldest']), 'newest')
 
-/** The end of a span: a date includes its day. */
-export const endTime = (description: string) => timeOr(description, 'end', endOfDay)
+/** The same filters in every tool. */
+export const filters = v.optional(v.pipe(feedbackFilters, v.transform((given) => withHashes(given))), {})
+export const of = v.optional(choice(['feedback', 'conversations']), 'feedback')
 
-const rating = (description: string) =>
-  v.optional(
-    v.pipe(
-      v.number(),
-      v.minValue(-MAX_AMOUNT, 'a rating'),
-      v.maxValue(MAX_AMOUNT, 'a rating'),
-      v.description(description),
-    ),
-  )
+const DIMENSIONS_AND_FIELDS = `${DIMENSION_NAMES.join(', ')}, field.NAME of a declared field`
 
-export const tag = textOfAtMost(MAX_TAG_CHARACTERS, 'A tag, exactly as count_feedback by tag has it.')
-export const searchedWords = searchOf(
-  'Words that all occur in title or description, in any form. "two words" in quotes stand in a row; with `or` between two words, one is enough.',
+/** One dimension, or two. Commas may stand between them. */
+export const dimensions = v.pipe(
+  v.array(v.string()),
+  v.description('One dimension, or two; field.NAME is a declared field, such as field.plan.'),
+  v.metadata({ items: { type: 'string', description: DIMENSIONS_AND_FIELDS }, minItems: 1, maxItems: MOST_DIMENSIONS }),
+  v.transform((names) => [...new Set(names.flatMap((name) => name.split(/[\s,]+/)))]),
+  v.check(
+    (names) => names.length >= 1 && names.length <= MOST_DIMENSIONS && names.every(isDimension),
+    `one or two of ${DIMENSIONS_AND_FIELDS}`,
+  ),
+  v.transform((names) => names as unknown as readonly [Dimension] | readonly [Dimension, Dimension]),
 )
 
-export const limit = wholeNumber(MOST_RECORDS, 10, 'The maximum number of listed records.')
-export const groupLimit = wholeNumber(MOST_GROUPS, 20, 'The maximum number of groups in the answer.')
-export const changeLimit = wholeNumber(MOST_GROUPS, 20, 'The maximum number of groups in `grows`, and in `falls`.')
-export const days = wholeNumber(366, 28, 'The number of days of each of the two spans.')
-export const next = v.optional(
-  identifier('The `next` of the previous answer, for the next page. Send the same filters and order.'),
+const COMPARED: readonly string[] = DIMENSION_NAMES.filter((name) => name !== 'week' && name !== 'month')
+const COMPARED_AND_FIELDS = `${COMPARED.join(', ')}, or field.NAME of a declared field`
+/** Two spans of time have no weeks to compare. */
+export const comparedDimension = v.pipe(
+  v.string(),
+  v.description(`${COMPARED_AND_FIELDS}.`),
+  v.check(
+    (name) => isDimension(name) && (!isFixedDimension(name) || COMPARED.includes(name)),
+    `one of ${COMPARED_AND_FIELDS}`,
+  ),
+  v.transform((name) => name as Dimension),
 )
-export const order = v.optional(
-  v.pipe(v.picklist(['newest', 'oldest'], 'newest or oldest'), v.description('Which records come first.')),
-  'newest',
-)
-
-export const span = {
-  createdFrom: v.optional(time('Feedback from this time on.')),
-  createdTo: v.optional(endTime('Feedback before this time.')),
-}
-export const ratings = {
-  ratingMin: rating('Feedback with this rating or more. What 1 and 5 mean depends on the source.'),
-  ratingMax: rating('Feedback with this rating or less.'),
-  satisfactionMax: rating(
-    'Feedback with this satisfaction or less, from 0 to 1: the same for all sources. At most 0.4 is bad.',
-  ),
-}
-/** The filters for feedback, except words and times. Feedback must match all given filters. */
-export const filters = {
-  source: v.optional(identifier('The system that the feedback came from, exactly as count_feedback by source has it.')),
-  tags: v.optional(
-    v.pipe(
-      v.array(tag),
-      v.minLength(1, `1 to ${MOST_TAGS} tags`),
-      v.maxLength(MOST_TAGS, `1 to ${MOST_TAGS} tags`),
-      v.description('Feedback with all of these tags.'),
-    ),
-  ),
-  customerId: v.optional(ownId('Feedback of this customer.')),
-  accountId: v.optional(
-    ownId('Feedback of this account (company). Feedback without an account belongs to the account of its customer.'),
-  ),
-  projectId: v.optional(ownId('Feedback about this project.')),
-  ...ratings,
-}
-
-const allFilters = v.partial(v.object({ words: searchedWords, ...filters, ...span }))
-
-export const filtersOf = (given: v.InferOutput<typeof allFilters>): FeedbackFilters => ({
-  source: given.source,
-  tag: given.tags,
-  customerId: given.customerId,
-  accountId: given.accountId,
-  projectId: given.projectId,
-  ratingMin: given.ratingMin,
-  ratingMax: given.ratingMax,
-  satisfactionMax: given.satisfactionMax,
-  createdFrom: given.createdFrom,
-  createdTo: given.createdTo,
-  q: given.words,
-})

@@ -1,77 +1,35 @@
 import * as v from 'valibot'
-import type { FeedbackFilters } from '../../db/reads/lists.ts'
-import { isRefusal, type Refusal } from '../http/refusal.ts'
-import { conversationItem, conversationOf, feedbackItem, nextPage } from './answers.ts'
-import { type AgentRead, type FeedbackPage, findFeedback, findRecords } from './agent-read.ts'
-import { filters, filtersOf, limit, next, order, ratings, searchedWords, span, tag } from './inputs.ts'
-import { quoteSchema } from './quote.ts'
-import { type Answered, defineTool } from './tool.ts'
-
-const hint = v.optional(v.pipe(v.string(), v.description('Which words occur nowhere, if nothing is found.')))
-const feedbackPage = v.strictObject({ feedback: v.array(feedbackItem), next: nextPage, hint })
-
-const pageOf = async (
-  asked: AgentRead,
-  wanted: FeedbackFilters,
-  page: FeedbackPage,
-): Promise<Answered<v.InferOutput<typeof feedbackPage>> | Refusal> => {
-  const found = await findFeedback(asked, wanted, page)
-  return isRefusal(found) ? found : { answer: found, records: found.feedback.length }
-}
-
-export const searchFeedback = defineTool({
-  name: 'search_feedback',
-  title: 'Search feedback by words',
-  description:
-    'Finds feedback in which all given words occur in some form, the newest first. To count it, use count_feedback with the same ' +
-    'words. A page can be short although the list goes on: if there is a `next`, follow it.',
-  input: v.strictObject({ words: searchedWords, ...filters, ...span, limit, next }),
-  output: feedbackPage,
-  run: (asked, given) => pageOf(asked, filtersOf(given), given),
-})
+import { isRefusal } from '../http/refusal.ts'
+import { conversationOf } from './answers.ts'
+import { findFeedback, findRecords } from './agent-read.ts'
+import { hintsOf } from './hints.ts'
+import { filters, limit, next, of, order } from './inputs.ts'
+import { defineTool, invalid } from './tool.ts'
 
 export const listFeedback = defineTool({
   name: 'list_feedback',
-  title: 'List feedback',
+  title: 'List and search feedback or conversations',
   description:
-    'Lists feedback that matches all given filters, with quotes. Never count the items of pages: use count_feedback ' +
-    'with the same filters.',
-  input: v.strictObject({ ...filters, ...span, order, limit, next }),
-  output: feedbackPage,
-  run: (asked, given) => pageOf(asked, filtersOf(given), given),
-})
-
-export const quotesForTag = defineTool({
-  name: 'quotes_for_tag',
-  title: 'Quotes for a tag',
-  description: 'What customers said about a topic in their own words: feedback with a tag, the newest first.',
-  input: v.strictObject({ tag, ...ratings, ...span, limit, next }),
-  output: v.strictObject({
-    quotes: v.array(v.strictObject({ createdAt: v.string(), rating: v.optional(v.number()), quote: quoteSchema })),
-    next: nextPage,
-  }),
-  run: async (asked, { tag: wanted, ...given }) => {
-    const page = await findFeedback(asked, filtersOf({ ...given, tags: [wanted] }), given)
-    if (isRefusal(page)) return page
-    const quotes = page.feedback.map(({ createdAt, rating, quote }) => ({
-      createdAt,
-      ...(rating !== undefined && { rating }),
-      quote,
-    }))
-    return { answer: { quotes, next: page.next }, records: quotes.length }
-  },
-})
-
-export const listConversations = defineTool({
-  name: 'list_conversations',
-  title: 'List conversations',
-  description: 'Lists the titles of conversations with customers. get_conversation has the messages.',
-  input: v.strictObject({ order, limit, next }),
-  output: v.strictObject({ conversations: v.array(conversationItem), next: nextPage }),
-  run: async (asked, { order: first, limit: most, next: from }) => {
-    const list = { kind: 'conversation', limit: most, isOldestFirst: first === 'oldest', filters: {} } as const
+    'Records that match the filters, in the words of customers; filters.q searches the words. Of conversations it lists titles, and q ' +
+    'also searches the messages, which get_conversation has. Never count records of pages: count_feedback counts. A page can be short ' +
+    'although there is a `next`: follow it.',
+  input: v.strictObject({ of, filters, order, limit, next }),
+  run: async (asked, { of: kind, filters: wanted, order: first, limit: most, next: from }) => {
+    if (kind === 'feedback') {
+      const page = await findFeedback(asked, wanted, { limit: most, next: from, order: first })
+      if (isRefusal(page)) return page
+      const { records, next: more, unknownWords } = page
+      const hints = hintsOf(wanted, { found: more === null && from === undefined ? records.length : 1, unknownWords })
+      return { answer: { hints, feedback: records, next: more }, records: records.length }
+    }
+    if (wanted.projectId !== undefined) return NO_PROJECTS
+    const list = { kind: 'conversation', limit: most, isOldestFirst: first === 'oldest', filters: wanted } as const
     const page = await findRecords(asked, list, { from, shownAs: conversationOf })
     if (isRefusal(page)) return page
-    return { answer: { conversations: page.records, next: page.next }, records: page.records.length }
+    const { records, next: more, unknownWords } = page
+    const hints = hintsOf(wanted, { found: more === null && from === undefined ? records.length : 1, unknownWords })
+    return { answer: { hints, conversations: records, next: more }, records: records.length }
   },
 })
+
+const NO_PROJECTS = invalid(['conversations have no project: leave out filters.projectId, or list feedback'])

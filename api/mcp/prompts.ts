@@ -1,7 +1,7 @@
 import { type McpServer, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
 import * as v from 'valibot'
-import { identifier } from '../reads/parameters.ts'
-import { tag } from './inputs.ts'
+import { tag } from '../../contract/feedback-filters.ts'
+import { identifier } from '../../contract/query-fields.ts'
 import { isRefusal } from '../http/refusal.ts'
 import { refusalText } from './refusal-text.ts'
 import { readArguments, shownSchema } from './tool.ts'
@@ -18,14 +18,14 @@ export const PROMPTS = [
     description: 'What customers said in the last seven days, and what has changed.',
     argsSchema: v.strictObject({}),
     text: () =>
-      'What did customers say in the last seven days? Call whats_new, then compare_periods by tag with 7 days. Name the ' +
-      'topics that grew most, with two quotes for each from quotes_for_tag.',
+      'What did customers say in the last seven days? Call compare_periods by tag, with a later period that begins seven days ' +
+      'ago. Name the topics that grew most, with two quotes for each from list_feedback.',
   },
   {
     name: 'topic_report',
     title: 'What do customers say about a topic?',
     description: 'A topic in figures and quotes.',
-    argsSchema: v.strictObject({ tag }),
+    argsSchema: v.strictObject({ tag: tag('A tag, exactly as count_feedback by tag has it.') }),
     text: (given: PromptArguments) =>
       `What do customers say about the tag ${JSON.stringify(given['tag'])}? Call count_feedback by week, by account and by ` +
       'rating with this tag, then quotes_for_tag. Tell how often it comes up, whether it grows, who says it, and in which words.',

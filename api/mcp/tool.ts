@@ -1,9 +1,10 @@
 import type { StandardSchemaWithJSON } from '@modelcontextprotocol/server'
 import { toJsonSchema } from '@valibot/to-json-schema'
 import * as v from 'valibot'
+import { FILTERS } from '../../contract/feedback-filters.ts'
+import { asExpected } from '../../contract/loose-form.ts'
 import { isRefusal, type Refusal } from '../http/refusal.ts'
 import type { AgentRead } from './agent-read.ts'
-import { NOTICE } from './quote.ts'
 
 /**
  * `records`, for log and metrics: how many records the figures of the answer count, or how many
@@ -16,39 +17,35 @@ export type Tool = {
   title: string
   description: string
   input: StandardSchemaWithJSON
-  output: StandardSchemaWithJSON
   /** Refuses arguments that do not fit the schema. */
   run: (asked: AgentRead, given: unknown) => Promise<Answered | Refusal>
 }
 
-/** Defines a tool. The compiler checks the answer of `run` against `output`. */
-export const defineTool = <I extends v.GenericSchema, O extends v.StrictObjectSchema<v.ObjectEntries, undefined>>({
+export const defineTool = <I extends v.GenericSchema>({
   input,
-  output,
   run,
   ...named
 }: Pick<Tool, 'name' | 'title' | 'description'> & {
   input: I
-  output: O
-  run: (asked: AgentRead, input: v.InferOutput<I>) => Promise<Answered<v.InferOutput<O>> | Refusal>
+  run: (asked: AgentRead, input: v.InferOutput<I>) => Promise<Answered | Refusal>
 }): Tool => ({
   ...named,
   input: shownSchema(input),
-  output: shownSchema(v.strictObject({ notice: v.literal(NOTICE), ...output.entries })),
   run: async (asked, given) => {
     const read = readArguments(input, given)
     return isRefusal(read) ? read : run(asked, read.value)
   },
 })
 
-/** What the schema makes of arguments. */
+/** What the schema makes of arguments, also of those in a similar form. */
 export const readArguments = <I extends v.GenericSchema>(
   schema: I,
   given: unknown,
 ): { value: v.InferOutput<I> } | Refusal => {
   if (sizeOf(given) > MOST_ELEMENTS) return invalid([`arguments must have at most ${MOST_ELEMENTS} members and items`])
-  const { success, output, issues } = v.safeParse(schema, given ?? {}, { abortPipeEarly: true })
-  return success ? { value: output } : invalid(problemsOf(issues))
+  const expected = asExpected(schema, given ?? {})
+  const { success, output, issues } = v.safeParse(schema, expected, { abortPipeEarly: true })
+  return success ? { value: output } : invalid(problemsOf(issues, schema))
 }
 
 /** No valid call has as many arguments and tags. */
@@ -59,7 +56,7 @@ const sizeOf = (value: unknown): number =>
     ? Object.values(value).reduce((sum: number, inner) => sum + 1 + sizeOf(inner), 0)
     : 0
 
-const invalid = (messages: readonly string[]): Refusal => ({
+export const invalid = (messages: readonly string[]): Refusal => ({
   refused: 'invalid',
   problems: messages.map((message) => ({ message, path: '' })),
 })
@@ -69,39 +66,61 @@ const invalid = (messages: readonly string[]): Refusal => ({
  * refusals would be in the words of a library.
  */
 export const shownSchema = (schema: v.GenericSchema): StandardSchemaWithJSON => {
-  const jsonOf = (typeMode: 'input' | 'output'): Record<string, unknown> => {
-    // Checks and transformations of our own have no form in JSON Schema: descriptions tell them.
-    return { ...toJsonSchema(schema, { typeMode, errorMode: 'ignore', target: 'draft-2020-12' }) }
-  }
-  const [input, output] = [jsonOf('input'), jsonOf('output')]
+  // Checks and transformations of our own have no form in JSON Schema: descriptions tell them.
+  const { $schema: _, ...made } = toJsonSchema(schema, {
+    typeMode: 'input',
+    errorMode: 'ignore',
+    target: 'draft-2020-12',
+  })
+  const json = withoutFormats(made) as Record<string, unknown>
   return {
     '~standard': {
       version: 1,
       vendor: 'feedback-insights',
       validate: (value) => ({ value }),
-      jsonSchema: { input: () => input, output: () => output },
+      jsonSchema: { input: () => json, output: () => json },
     },
   }
+}
+
+/** Some programs refuse tools whose schemas have a format that they do not know, such as uuid. */
+const withoutFormats = (schema: unknown): unknown => {
+  if (Array.isArray(schema)) return schema.map(withoutFormats)
+  if (typeof schema !== 'object' || schema === null) return schema
+  return Object.fromEntries(
+    Object.entries(schema).flatMap(([name, value]) =>
+      name === 'format' && value !== 'date-time' ? [] : [[name, withoutFormats(value)]],
+    ),
+  )
 }
 
 const MOST_SHOWN_CHARACTERS = 100
 const MOST_PROBLEMS = 10
 
 /** The first problems, in words that never quote a value. */
-export const problemsOf = (issues: readonly v.BaseIssue<unknown>[] = []): string[] =>
-  issues.slice(0, MOST_PROBLEMS).map(problemOf)
+export const problemsOf = (issues: readonly v.BaseIssue<unknown>[] = [], schema?: v.GenericSchema): string[] =>
+  issues.slice(0, MOST_PROBLEMS).map((issue) => problemOf(issue, schema))
 
-const problemOf = (issue: v.BaseIssue<unknown>): string => {
+const problemOf = (issue: v.BaseIssue<unknown>, schema: v.GenericSchema | undefined): string => {
   const path = (v.getDotPath(issue) ?? 'arguments').slice(0, MOST_SHOWN_CHARACTERS)
   const isOfObject = issue.type === 'strict_object' || issue.type === 'object'
-  if (isOfObject && issue.expected === 'never') return `${path} is not known here`
+  if (isOfObject && issue.expected === 'never') return `${path} is not known here${knownInstead(path, schema)}`
   if (isOfObject && issue.input === undefined) return `${path} is required`
   return `${path} must be ${formOf(issue)}`
+}
+
+/** What a caller can give in place of an unknown member. */
+const knownInstead = (path: string, schema: object = {}): string => {
+  if (path.startsWith('filters.')) return `; filters are ${Object.keys(FILTERS).join(', ')}`
+  const known = 'entries' in schema ? Object.keys(schema.entries as object) : []
+  if (known.includes('filters') && Object.hasOwn(FILTERS, path)) return `: put it into filters`
+  return known.length === 0 ? '' : `; arguments are ${known.join(', ')}`
 }
 
 const FORMS: Readonly<Record<string, string>> = {
   string: 'a string',
   number: 'a number',
+  boolean: 'true or false',
   array: 'an array',
   object: 'an object',
   strict_object: 'an object',

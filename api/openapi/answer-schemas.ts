@@ -1,7 +1,9 @@
 import * as v from 'valibot'
+import { feedbackFilters } from '../../contract/feedback-filters.ts'
 import { about } from '../../contract/fields.ts'
 import { MAX_REPORTED_PROBLEMS } from '../../contract/limits.ts'
 import { receipt } from '../../contract/receipt.ts'
+import { declaredField } from '../../contract/source-settings.ts'
 import * as records from '../../contract/record-schemas.ts'
 import { DIMENSION_NAMES } from '../../db/reads/counts.ts'
 import type { RESOURCES } from '../reads/reads.ts'
@@ -18,6 +20,10 @@ const list = (record: v.GenericSchema, description: string) => about(v.array(rec
 const next = about(v.nullable(v.string()), 'The `next` for the following page; null at the end of the list.')
 const pageOf = (many: string, record: v.GenericSchema, more: v.ObjectEntries = {}) =>
   about(v.object({ [many]: list(record, 'The records of this page. A page can be empty.'), next, ...more }), 'A page.')
+const unknownWords = about(
+  v.exactOptional(v.array(v.string())),
+  'Only for a search that finds nothing: those of its words that occur nowhere.',
+)
 const foundOf = (one: string, record: v.GenericSchema, more: v.ObjectEntries = {}) =>
   about(v.object({ [one]: named(record, 'The record.'), ...more }), 'One record.')
 
@@ -63,7 +69,7 @@ const feedbackCount = about(
     ),
     ...FIGURES,
   }),
-  'The figures of a group, with a member for each thing that is counted by.',
+  'The figures of a group, with a member for each thing that is counted by. The value of a declared field is in a member such as `field.plan`.',
 )
 
 const scale = about(
@@ -86,8 +92,29 @@ const source = about(
       'Whether a person gave the scale, or said that there is none. Else 20 ratings show it.',
     ),
     link: orNull(v.string(), 'The address of a record in its source, with `{sourceId}` in place of its id.'),
+    fields: list(declaredField, 'The fields that it declares.'),
   }),
   'A source of feedback, with its ratings and its settings.',
+)
+
+const webhook = about(
+  v.object({
+    id: about(v.string(), 'The id of the webhook.'),
+    url: about(v.string(), 'The address that the service posts changes to.'),
+    state: about(
+      v.picklist(['active', 'paused', 'failed', 'gone']),
+      '`failed`: no delivery was confirmed for a day, or tombstones have expired. `gone`: the receiver answered 410.',
+    ),
+    kinds: orNull(v.array(v.string()), 'The kinds of records whose changes it gets. Null: all.'),
+    filter: orNull(feedbackFilters, 'The filter of its feedback, as it was given.'),
+    holdUntilTagged: about(v.boolean(), 'Whether feedback waits for its generated tags.'),
+    position: number('The change position that it has reached.'),
+    isBehind: about(v.boolean(), 'Whether there are later changes.'),
+    delivered: number('How many changes its receiver has confirmed.'),
+    undelivered: number('How many changes before its position are not confirmed, or wait for tags.'),
+    fault: orNull(v.string(), 'Why the latest deliveries failed. Null if they did not.'),
+  }),
+  'A webhook, and how far it has come.',
 )
 
 /** The schemas of answers, by name. */
@@ -130,12 +157,7 @@ export const ANSWERS = {
   FeedbackCategory: records.feedbackCategory,
   StoredConversation: records.conversation,
   StoredMessage: records.message,
-  FeedbackPage: pageOf('feedbacks', records.feedback, {
-    unknownWords: about(
-      v.exactOptional(v.array(v.string())),
-      'Only for a search that finds nothing: those of its words that occur nowhere.',
-    ),
-  }),
+  FeedbackPage: pageOf('feedbacks', records.feedback, { unknownWords }),
   FeedbackFound: foundOf('feedback', records.feedback),
   CustomerPage: pageOf('customers', records.customer),
   CustomerFound: foundOf('customer', records.customer),
@@ -164,12 +186,24 @@ export const ANSWERS = {
       total: named(feedbackFigures, 'The figures of all feedback, on every page.'),
       counts: list(feedbackCount, 'The groups of this page.'),
       next,
+      unknownWords,
     }),
     'A page of counts.',
   ),
   Source: source,
   SourcePage: about(v.object({ sources: list(source, 'The sources of this page.'), next }), 'A page.'),
   SourceFound: about(v.object({ source: named(source, 'The source.') }), 'One source.'),
+  Webhook: webhook,
+  WebhookPage: about(v.object({ webhooks: list(webhook, 'All webhooks of the workspace.') }), 'All webhooks.'),
+  WebhookFound: about(v.object({ webhook: named(webhook, 'The webhook.') }), 'One webhook.'),
+  WebhookCreated: about(
+    v.object({
+      webhook: named(webhook, 'The webhook.'),
+      secret: about(v.string(), 'Signs its messages. No other answer shows it.'),
+    }),
+    'A new webhook.',
+  ),
+  WebhookDeleted: about(v.object({ deleted: about(v.boolean(), 'Always true.') }), 'The webhook is deleted.'),
   Change: records.change,
   ...records.CHANGES,
   WebhookMessage: records.webhookMessage,

@@ -77,6 +77,11 @@ export const REQUEST_EXAMPLES = {
     byId: { summary: 'By the id in one source system', value: { id: 'user-1029', source: 'crm' } },
     byEmail: { summary: 'By email, in all sources', value: { email: 'mira@harbour.example' } },
   },
+  Correction: {
+    tags: { summary: 'Other tags', value: { tags: ['export', 'row limit'] } },
+    hide: { summary: 'Hide a test message', value: { isHidden: true } },
+    undo: { summary: 'Give the rating back to the source', value: { rating: null } },
+  },
   Conversation: {
     chat: {
       summary: 'A chat',
@@ -133,10 +138,30 @@ export const REQUEST_EXAMPLES = {
       },
     },
   },
+  WebhookSettings: {
+    everything: { summary: 'All changes from now on', value: { url: 'https://receiver.example/hooks' } },
+    filtered: {
+      summary: 'Bad feedback of a source, as one message each',
+      value: {
+        url: 'https://receiver.example/hooks',
+        filter: { source: 'Zendesk', satisfactionMax: 0.4 },
+        holdUntilTagged: true,
+      },
+    },
+  },
   SourceSettings: {
     scale: {
       summary: 'Ratings from 0 to 10',
       value: { scale: [0, 10], link: 'https://helpdesk.example/tickets/{sourceId}' },
+    },
+    fields: {
+      summary: 'Fields to filter and count by',
+      value: {
+        fields: [
+          { name: 'page', path: 'context.page', of: 'feedback' },
+          { name: 'plan', path: 'plan', of: 'account' },
+        ],
+      },
     },
     none: { summary: 'Ratings without a scale', value: { scale: null } },
   },

@@ -15,7 +15,8 @@ import { PLACEHOLDER_FORMS, PLACEHOLDER_WORDS } from '../../contract/identity/pl
 import type { SendOpenFile } from '../page-files.ts'
 import { schemas } from './schemas.ts'
 import { PARAMETERS, RESPONSE_HEADERS } from './headers.ts'
-import { PATHS_OF_SUBMISSIONS, PATHS_OUTSIDE } from './paths.ts'
+import { PATHS_OUTSIDE } from './operator-paths.ts'
+import { PATHS_OF_SUBMISSIONS } from './paths.ts'
 import { PATHS_OF_READS } from './reading-paths.ts'
 import { refusalComponents } from './refusals.ts'
 
@@ -31,7 +32,8 @@ processes them in the background and stores them in tables that people query.
 
 **Tokens.** Operations require \`Authorization: Bearer <ACCESS_TOKEN>\`. An access token belongs to
 one workspace, and sees and changes only that workspace. Reading requires a token of scope \`read\`
-or an admin token. Purging requires an admin token.
+or an admin token. Correcting feedback requires scope \`edit\` or an admin token. Purging requires
+an admin token.
 
 **Acceptance.** A 2xx answer to a single submission means that the submission is kept and will be
 processed. Its \`Submission-Id\` leads to a receipt with its state. With \`Prefer: wait=N\` the answer

@@ -12,7 +12,7 @@ type PostText = {
   operationId: string
   summary: string
   description: string
-  body: keyof typeof REQUEST_EXAMPLES
+  body?: keyof typeof REQUEST_EXAMPLES
   answer: AnswerText & { status: 200 | 201 }
   parameters: Parameters<typeof parametersOf>[0]
   refusals: readonly RefusalAnswerName[]
@@ -23,22 +23,27 @@ type AnswerText = {
   headers?: readonly ResponseHeader[]
 }
 
-const postPath = ({ body, answer, parameters, refusals, ...about }: PostText): JsonObject => ({
-  post: {
-    tags: ['Submissions'],
-    ...about,
-    parameters: parametersOf([...parameters, 'Prefer', 'ContentEncoding', 'RequestId']),
-    requestBody: {
-      required: true,
-      content: {
-        'application/json': { schema: { $ref: `#/components/schemas/${body}` }, examples: REQUEST_EXAMPLES[body] },
-      },
-    },
-    responses: { [answer.status]: successAnswer(answer), ...refusalsOf([...EVERY_POST, ...refusals]) },
+const postPath = (text: PostText): JsonObject => ({ post: operationOf(text) })
+
+const operationOf = ({ body, answer, parameters, refusals, ...about }: PostText): JsonObject => ({
+  tags: ['Submissions'],
+  ...about,
+  parameters: parametersOf([...parameters, 'Prefer', ...(body ? (['ContentEncoding'] as const) : []), 'RequestId']),
+  ...(body && { requestBody: requestBodyOf(body) }),
+  responses: {
+    [answer.status]: successAnswer(answer),
+    ...refusalsOf([...(body ? EVERY_BODY : []), ...EVERY_SUBMISSION, ...refusals]),
   },
 })
 
-const successAnswer = ({ schema, description, headers = [] }: AnswerText): JsonObject => ({
+const requestBodyOf = (body: keyof typeof REQUEST_EXAMPLES): JsonObject => ({
+  required: true,
+  content: {
+    'application/json': { schema: { $ref: `#/components/schemas/${body}` }, examples: REQUEST_EXAMPLES[body] },
+  },
+})
+
+export const successAnswer = ({ schema, description, headers = [] }: AnswerText): JsonObject => ({
   description,
   headers: headersOf(headers),
   content: {
@@ -46,15 +51,14 @@ const successAnswer = ({ schema, description, headers = [] }: AnswerText): JsonO
   },
 })
 
-const EVERY_POST: readonly RefusalAnswerName[] = [
+const EVERY_SUBMISSION: readonly RefusalAnswerName[] = [
   'Invalid',
   'Unauthenticated',
   'WrongMethod',
-  'TooSlow',
-  'NotJson',
   'Unforeseen',
   'Unavailable',
 ]
+const EVERY_BODY: readonly RefusalAnswerName[] = ['TooSlow', 'NotJson']
 const HEADERS_OF_ACCEPTED: readonly ResponseHeader[] = [
   'Submission-Id',
   'Submission-State',
@@ -63,14 +67,17 @@ const HEADERS_OF_ACCEPTED: readonly ResponseHeader[] = [
   'RateLimit',
 ]
 
+type SubmissionText = Omit<PostText, 'parameters'> & { parameters?: PostText['parameters'] }
+
 /** `refusals`: the refusals of this operation that not every submission has. */
-const submissionPath = ({ answer, refusals, ...others }: Omit<PostText, 'parameters'>): JsonObject =>
-  postPath({
-    ...others,
-    answer: { ...answer, headers: HEADERS_OF_ACCEPTED },
-    parameters: ['IdempotencyKey'],
-    refusals: ['KeyOfOtherBody', 'RateLimited', ...refusals],
-  })
+const submissionOf = ({ answer, refusals, parameters = [], ...others }: SubmissionText): PostText => ({
+  ...others,
+  answer: { ...answer, headers: HEADERS_OF_ACCEPTED },
+  parameters: [...parameters, 'IdempotencyKey'],
+  refusals: ['KeyOfOtherBody', 'RateLimited', ...refusals],
+})
+
+const submissionPath = (text: SubmissionText): JsonObject => postPath(submissionOf(text))
 
 /** Submissions and their receipts, by their paths below the base path. */
 export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
@@ -88,6 +95,36 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
     },
     refusals: ['MayNotSubmit', 'TooLarge'],
   }),
+  '/feedbacks/{id}': {
+    patch: operationOf(
+      submissionOf({
+        operationId: 'correctFeedback',
+        summary: 'Correct a feedback record',
+        description:
+          'Sets what a person knows better than the source: tags, rating, or that the feedback is not to be shown. What is set stays ' +
+          'when the source sends the record again, and everything else follows the source. Null gives a member back. Corrected tags ' +
+          'teach the tagger. Takes effect in the order of acceptance, and requires a token of scope `edit` or an admin token.',
+        body: 'Correction',
+        parameters: ['RecordId'],
+        answer: { status: 200, schema: 'Success', description: 'Accepted.' },
+        refusals: ['MayNotEdit', 'NoRecordToChange', 'TooLarge'],
+      }),
+    ),
+    delete: operationOf(
+      submissionOf({
+        operationId: 'deleteFeedback',
+        summary: 'Delete a feedback record for good',
+        description:
+          'Removes the record and all data derived from it, as a purge does. Its contact, account and project stay, but a contact that ' +
+          'was known by its name alone and belongs to this record goes as well. The id is never given again: the same `source` and ' +
+          '`sourceId` later create a record with another id. Takes effect in the order of acceptance, cannot be undone, and requires an ' +
+          'admin token. The receipt is `applied` when everything is removed.',
+        parameters: ['RecordId'],
+        answer: { status: 200, schema: 'Success', description: 'Accepted: the deletion will finish.' },
+        refusals: ['NoAdmin', 'NoRecordToChange'],
+      }),
+    ),
+  },
   '/contacts/identify': submissionPath({
     operationId: 'identifyContact',
     summary: 'Identify a contact',
@@ -168,56 +205,4 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
       },
     },
   },
-}
-
-const operatorPath = (operation: JsonObject): JsonObject => ({ get: { tags: ['Operators'], ...operation } })
-
-/** Paths outside the base path. */
-export const PATHS_OUTSIDE: JsonObject = {
-  '/healthz': operatorPath({
-    operationId: 'getHealth',
-    summary: 'Whether the process runs',
-    description: 'Does not depend on Redis or Postgres: a process that cannot reach them still runs.',
-    security: [],
-    responses: {
-      200: successAnswer({ schema: 'Alive', description: 'The process runs.' }),
-      ...refusalsOf(['Invalid', 'OnlyGet', 'Unforeseen']),
-    },
-  }),
-  '/readyz': operatorPath({
-    operationId: 'getReadiness',
-    summary: 'Whether requests can be served',
-    description: 'Asks Redis and Postgres. A load balancer should send requests to processes that answer 200.',
-    security: [],
-    responses: {
-      200: successAnswer({ schema: 'Ready', description: 'The process can serve requests.' }),
-      ...refusalsOf(['Invalid', 'OnlyGet', 'Unforeseen']),
-      503: {
-        description: 'Redis or Postgres does not answer, or the process is shutting down.',
-        headers: headersOf([]),
-        content: {
-          'application/json': { schema: { $ref: '#/components/schemas/Ready' }, example: { ready: false } },
-        },
-      },
-    },
-  }),
-  '/metrics': operatorPath({
-    operationId: 'getMetrics',
-    summary: 'Counts and times for Prometheus',
-    description: 'Requires an operator token.',
-    security: [{ bearer: [] }, { operator: [] }],
-    responses: {
-      200: {
-        description: 'Metrics in the text format of Prometheus, version 0.0.4.',
-        headers: headersOf([]),
-        content: { 'text/plain': { schema: { type: 'string' } } },
-      },
-      401: {
-        description: 'No operator token.',
-        headers: headersOf(['WWW-Authenticate']),
-        content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
-      },
-      ...refusalsOf(['Invalid', 'OnlyGet', 'Unforeseen', 'TokenNotLookedUp']),
-    },
-  }),
 }

@@ -1,5 +1,6 @@
-import type { JsonObject } from '../../contract/json.ts'
+import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import {
+  ANY_FIELD,
   CHANGES_PARAMETERS,
   COUNTS_PARAMETERS,
   FEEDBACK_PARAMETERS,
@@ -16,10 +17,12 @@ import { REQUEST_EXAMPLES } from './examples.ts'
 import { headersOf, parametersOf, type ResponseHeader } from './headers.ts'
 import { RECORD_OF } from './answer-schemas.ts'
 import { refusalsOf, type RefusalAnswerName } from './refusals.ts'
+import { PATHS_OF_WEBHOOKS } from './webhook-paths.ts'
 
 const inQuery = (parameters: QuerySchema): JsonObject[] =>
   Object.entries(parameters).map(([name, parameter]) => {
     const { description, ...schema } = schemaOf(parameter)
+    if (name === ANY_FIELD) return fieldsInQuery(description!, schema)
     return {
       name,
       in: 'query',
@@ -27,6 +30,16 @@ const inQuery = (parameters: QuerySchema): JsonObject[] =>
       schema: REPEATABLE.has(name) ? { type: 'array', items: schema } : schema,
     }
   })
+
+/** Parameters with any names, as OpenAPI writes them: the members of an object. */
+const fieldsInQuery = (description: JsonValue, schema: JsonObject): JsonObject => ({
+  name: 'fields',
+  in: 'query',
+  description,
+  style: 'form',
+  explode: true,
+  schema: { type: 'object', propertyNames: { pattern: '^field\\.' }, additionalProperties: schema },
+})
 
 const EVERY_READ: readonly RefusalAnswerName[] = [
   'Invalid',
@@ -97,7 +110,7 @@ const oneOf = ({ path, one }: (typeof RESOURCES)[number]): JsonObject =>
     description: DESCRIPTION_OF_ONE[path],
     parameters: [...parametersOf(['RecordId']), ...(path === 'conversations' ? inQuery(LIST_PARAMETERS) : [])],
     schema: `${RECORD_OF[path]}Found`,
-    refusals: ['NoSuchRecord', 'OnlyGet'],
+    refusals: ['NoSuchRecord', path === 'feedbacks' ? 'WrongMethod' : 'OnlyGet'],
   })
 
 const WITH_THIS_ID = 'The record with this own id.'
@@ -151,7 +164,7 @@ const PUT_SOURCE: JsonObject = {
   put: {
     tags: ['Reading'],
     operationId: 'putSource',
-    summary: 'Set the scale and the link of a source',
+    summary: 'Set the scale, the link and the fields of a source',
     description:
       'Replaces the settings of a source, which needs no feedback yet. They count for all its feedback at once. Requires an admin token.',
     parameters: parametersOf(['SourceName', 'PreferStrict', 'ContentEncoding', 'RequestId']),
@@ -202,4 +215,5 @@ export const PATHS_OF_READS: Readonly<Record<string, JsonObject>> = {
   '/counts': COUNTS,
   '/sources': SOURCES,
   '/sources/{source}': PUT_SOURCE,
+  ...PATHS_OF_WEBHOOKS,
 }

@@ -62,6 +62,10 @@ const REFUSAL_ANSWERS = {
     description: 'The token is valid, but lacks the scope for reading.',
     examples: { 'another scope': { refused: 'forbidden', needs: 'read' } },
   },
+  MayNotEdit: {
+    description: 'The token is valid, but lacks the scope for corrections. Checked before the body.',
+    examples: { 'another scope': { refused: 'forbidden', needs: 'edit' } },
+  },
   NoAdmin: {
     description: 'The token is valid, but not an admin token. Checked before the body.',
     examples: { 'no admin': { refused: 'forbidden', needs: 'admin' } },
@@ -79,6 +83,11 @@ const REFUSAL_ANSWERS = {
     description: 'The workspace has no such record with this id.',
     examples: { 'no record': { refused: 'no-such-record' } },
   },
+  NoRecordToChange: {
+    description: 'The workspace has no such record, neither stored nor queued.',
+    examples: { 'no record': { refused: 'no-such-record' } },
+    also: ['Submission-Id', 'Submission-State', 'Preference-Applied', 'RateLimit-Policy', 'RateLimit'],
+  },
   PositionExpired: {
     description: 'Tombstones after this position have expired, so the feed could miss removed records.',
     examples: { expired: { refused: 'position-expired' } },
@@ -88,11 +97,16 @@ const REFUSAL_ANSWERS = {
     examples: {
       'POST only': { refused: 'wrong-method', allow: 'POST' },
       'GET and POST': { refused: 'wrong-method', allow: 'GET, POST' },
+      'GET, PATCH and DELETE': { refused: 'wrong-method', allow: 'GET, PATCH, DELETE' },
     },
   },
   OnlyGet: {
     description: 'The path does not take this method.',
     examples: { 'GET only': { refused: 'wrong-method', allow: 'GET' } },
+  },
+  GetOrDelete: {
+    description: 'The path does not take this method.',
+    examples: { 'GET and DELETE only': { refused: 'wrong-method', allow: 'GET, DELETE' } },
   },
   OnlyPut: {
     description: 'The path does not take this method.',

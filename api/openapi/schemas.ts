@@ -3,12 +3,15 @@ import * as v from 'valibot'
 import { BATCHABLE, type Batchable, IDEMPOTENCY_KEY } from '../../contract/batch-request.ts'
 import { accountRecord, contactProperties, contactRecord } from '../../contract/contact-record.ts'
 import { conversationRecord, messageRecord } from '../../contract/conversation-record.ts'
+import { correctionRequest } from '../../contract/correction.ts'
 import { accountReference, contactReference, feedbackRecord, projectReference } from '../../contract/feedback-record.ts'
 import { about, freeObject } from '../../contract/fields.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import { MAX_BATCH_ITEMS, MAX_OBJECT_MEMBERS } from '../../contract/limits.ts'
 import { purgeRequest } from '../../contract/purge-request.ts'
 import { sourceSettings } from '../../contract/source-settings.ts'
+import { feedbackFilters } from '../../contract/feedback-filters.ts'
+import { webhookSettings } from '../../contract/webhook-settings.ts'
 import { ANSWERS } from './answer-schemas.ts'
 
 const ref = (name: string): { $ref: string } => ({ $ref: `#/components/schemas/${name}` })
@@ -65,10 +68,13 @@ export const BODIES = {
   ContactProperties: contactProperties,
   AccountRecord: accountRecord,
   PurgeRequest: purgeRequest,
+  Correction: correctionRequest,
   Conversation: conversationRecord,
   Message: messageRecord,
   FreeObject: freeObject,
   SourceSettings: sourceSettings,
+  FeedbackFilters: feedbackFilters,
+  WebhookSettings: webhookSettings,
 } as const
 export type BodyName = keyof typeof BODIES
 const BATCH = { BatchRequest: batchRequest, BatchItem: batchItem, ...ITEMS }

@@ -1,4 +1,4 @@
-import { feedbackId, feedbackRecord, feedbackSourceData } from '../../contract/feedback-record.ts'
+import { feedbackRecord, feedbackSourceData } from '../../contract/feedback-record.ts'
 import type { Feedback } from '../../contract/record-schemas.ts'
 import type { Intake, IntakeDependencies, SubmissionKind, Valid } from '../submit/intake.ts'
 
@@ -15,13 +15,13 @@ export const createFeedback: SubmissionKind<'create_feedback'> = {
 
 /** Leaves out members without a value. */
 const feedbackAnswer = async (
-  { hashKey, resolveReferences }: IntakeDependencies,
+  { hashKey, resolveFeedbackId, resolveReferences }: IntakeDependencies,
   { workspaceId, body, admitted }: Intake<Valid | 'admitted', 'create_feedback'>,
 ): Promise<Feedback> => {
-  const { submissionId, number, isLogEmpty, isIdentifyWaiting, isPurgeWaiting } = admitted
+  const { submissionId, number, isLogEmpty, isIdentifyWaiting, isPurgeWaiting, hadPurges } = admitted
   const realm = { hashKey, workspaceId }
-  const id = feedbackId({ ...realm, submissionId }, body)
-  const log = { isLogEmpty, isIdentifyWaiting, isPurgeWaiting }
+  const log = { isLogEmpty, isIdentifyWaiting, isPurgeWaiting, hadPurges }
+  const id = await resolveFeedbackId({ realm, submissionId, number, record: body, log })
   const { contactId, projectId } = await resolveReferences({
     realm,
     submissionId,

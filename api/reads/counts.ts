@@ -1,7 +1,8 @@
 import * as v from 'valibot'
-import type { Dimensions, Group, GroupPlace } from '../../db/reads/counts.ts'
-import { isRefusal } from '../http/refusal.ts'
+import type { CountRequest, Dimensions, FeedbackCounts, Group, GroupPlace } from '../../db/reads/counts.ts'
+import { isRefusal, type Refusal } from '../http/refusal.ts'
 import { BAD_CURSOR, readCursor, writeCursor } from './cursor.ts'
+import { findDeclared } from './declared-fields.ts'
 import { COUNTS_PARAMETERS, DEFAULT_LIMIT, readQuery } from './parameters.ts'
 import { type ReadAnswer, type ReadContext, withPermit } from './reads.ts'
 
@@ -11,19 +12,29 @@ export const readCounts = async (context: ReadContext): Promise<ReadAnswer> => {
   if (isRefusal(query)) return query
   const { by, order, limit = DEFAULT_LIMIT, next, ...filters } = query
   if (by === undefined) return NOTHING_TO_COUNT_BY
-  const list = { by, order, filters }
-  const after = next === undefined ? undefined : readCursor(next, placeOf(by), list)
+  const counts = await readCountPage(context, { by, order, filters, limit }, next)
+  if (isRefusal(counts)) return counts
+  const { total, top, cursor, unknownWords } = counts
+  return { json: JSON.stringify({ total, counts: top.map((group) => countOf(group, by)), next: cursor, unknownWords }) }
+}
+
+/** The counts from a cursor on. `cursor`: leads to the next page; null at the end. */
+export const readCountPage = async (
+  context: ReadContext,
+  { limit, ...list }: Omit<CountRequest, 'workspaceId' | 'after'>,
+  next: string | undefined,
+): Promise<(FeedbackCounts & { cursor: string | null }) | Refusal> => {
+  const after = next === undefined ? undefined : readCursor(next, placeOf(list.by), list)
   if (next !== undefined && after === undefined) return BAD_CURSOR
+  const found = await findDeclared(context, list)
+  if (isRefusal(found)) return found
   const { workspaceId, dependencies } = context
   const counts = await withPermit(
     context,
-    () => dependencies.countFeedback({ workspaceId, by, filters, order, limit, after }),
+    () => dependencies.countFeedback({ ...list, ...found, workspaceId, limit, after }),
     'countPermits',
   )
-  if (isRefusal(counts)) return counts
-  const { total, top } = counts
-  const cursor = counts.next === undefined ? null : writeCursor(counts.next, list)
-  return { json: JSON.stringify({ total, counts: top.map((group) => countOf(group, by)), next: cursor }) }
+  return isRefusal(counts) ? counts : { ...counts, cursor: counts.next ? writeCursor(counts.next, list) : null }
 }
 
 const NOTHING_TO_COUNT_BY = {
@@ -36,8 +47,7 @@ const placeOf = (by: Dimensions): v.GenericSchema<unknown, GroupPlace> =>
 
 /** The key of each dimension under its name, such as `account`, and its name as `accountName`. */
 const countOf = ({ keys, ...figures }: Group, by: Dimensions): object => ({
-  ...Object.fromEntries(
-    keys.flatMap(({ key, name }, at) => [[by[at]!, key], ...(name === null ? [] : [[`${by[at]!}Name`, name]])]),
-  ),
+  ...Object.fromEntries(keys.map(({ key }, at) => [by[at]!, key])),
+  ...Object.fromEntries(keys.flatMap(({ name }, at) => (name === null ? [] : [[`${by[at]!}Name`, name] as const]))),
   ...figures,
 })

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
-import type { FeedbackFilters } from '../../db/reads/lists.ts'
+import type { FeedbackFilters } from '../../db/reads/filters.ts'
 import type { Refusal } from '../http/refusal.ts'
 
 /** What a cursor belongs to: a list with its filters and order. */
@@ -18,12 +18,13 @@ const FINGERPRINT_CHARACTERS = 16
 
 const fingerprint = ({ filters, ...list }: ListIdentity): string => {
   // A client can give the parameters of the next page in another order.
-  const sorted = Object.entries({ ...filters, tag: filters.tag?.toSorted() }).toSorted(([one], [other]) =>
-    one < other ? -1 : 1,
-  )
+  const fields = Object.entries(filters.fields ?? {}).toSorted(byName)
+  const sorted = Object.entries({ ...filters, tag: filters.tag?.toSorted(), fields }).toSorted(byName)
   const text = JSON.stringify([list, sorted])
   return createHash('sha256').update(text).digest('hex').slice(0, FINGERPRINT_CHARACTERS)
 }
+
+const byName = ([one]: [string, unknown], [other]: [string, unknown]): number => (one < other ? -1 : 1)
 
 export const writeCursor = (place: readonly (string | number)[], list: ListIdentity): string =>
   Buffer.from(JSON.stringify([...place, fingerprint(list)])).toString('base64url')

@@ -6,6 +6,7 @@ import { isRefusal, type Refusal } from '../http/refusal.ts'
 import { BAD_CURSOR, readCursor, writeCursor } from './cursor.ts'
 import { readListQuery } from './look-ups.ts'
 import { DEFAULT_LIMIT, LIST_PARAMETERS, readQuery } from './parameters.ts'
+import { findDeclared } from './declared-fields.ts'
 import { findRecord, type ReadContext, type ReadHandler, type Resource, withPermit } from './reads.ts'
 
 /** A page of a resource. */
@@ -51,8 +52,10 @@ export const readPage = async (
   const { limit: _, ...list } = wanted
   const after = next === undefined ? undefined : readCursor(next, placeInList, list)
   if (next !== undefined && after === undefined) return BAD_CURSOR
+  const found = await findDeclared(context, wanted)
+  if (isRefusal(found)) return found
   return withPermit(context, async () => {
-    const page = await dependencies.readList({ ...wanted, workspaceId, after })
+    const page = await dependencies.readList({ ...wanted, ...found, workspaceId, after })
     return {
       records: page.records.join(),
       next: page.next ? JSON.stringify(writeCursor([page.next.at, page.next.id], list)) : 'null',

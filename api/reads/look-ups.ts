@@ -9,10 +9,11 @@ import {
   type Realm,
 } from '../../contract/identity/keys.ts'
 import { isPlaceholder } from '../../contract/identity/placeholders.ts'
+import { identifier } from '../../contract/query-fields.ts'
 import type { ListRequest } from '../../db/reads/lists.ts'
 import type { RecordKind } from '../../db/reads/records.ts'
 import { isRefusal, type Refusal } from '../http/refusal.ts'
-import { FEEDBACK_PARAMETERS, identifier, LIST_PARAMETERS, readQuery } from './parameters.ts'
+import { FEEDBACK_PARAMETERS, LIST_PARAMETERS, readQuery } from './parameters.ts'
 
 /** A key that is compared in its canonical form. */
 const canonical = (form: (given: string) => string | undefined, expected: string, description: string) =>

@@ -3,16 +3,12 @@ import type { Problem } from '../../contract/check-body.ts'
 import type { Refusal } from '../http/refusal.ts'
 import { isDateTime, postgresDateTime } from '../../contract/date-time.ts'
 import { about } from '../../contract/fields.ts'
-import { asUuid } from '../../contract/identity/keys.ts'
-import {
-  MAX_IDENTIFIER_CHARACTERS,
-  MAX_REPORTED_PROBLEMS,
-  MAX_TAG_CHARACTERS,
-  MAX_TAGS,
-} from '../../contract/limits.ts'
-import type { FeedPlace } from '../../db/reads/changes.ts'
-import { DIMENSION_NAMES, type Dimensions, ORDERS } from '../../db/reads/counts.ts'
-import { MOST_SEARCHED_WORDS, parseSearch } from '../../tagger/parse-search.ts'
+import { MAX_REPORTED_PROBLEMS, MAX_TAG_CHARACTERS, MAX_TAGS } from '../../contract/limits.ts'
+import { identifier, ownId, textOfAtMost, words } from '../../contract/query-fields.ts'
+import { isFieldName } from '../../contract/source-settings.ts'
+import { DIMENSION_NAMES, type Dimensions, isFixedDimension, ORDERS } from '../../db/reads/counts.ts'
+import { searchOf } from '../../tagger/searched-words.ts'
+import { feedPlace } from './feed-place.ts'
 
 const MOST_RECORDS = 500
 export const DEFAULT_LIMIT = 50
@@ -28,39 +24,6 @@ const limit = about(
   ),
   'The maximum number of records or changes in a page.',
 )
-
-// In these builders, the description stands before the first transformation, so that the JSON
-// Schemas of input and output both have it. Tools of agents use the input, the reference the output.
-
-export const textOfAtMost = (characters: number, description: string) =>
-  v.pipe(
-    v.string(),
-    v.description(description),
-    v.check(
-      (value) => value !== '' && !value.includes('\0') && [...value].length <= characters,
-      `text of 1 to ${characters} characters`,
-    ),
-    v.metadata({ minLength: 1, maxLength: characters }),
-  )
-
-export const identifier = (description: string) => textOfAtMost(MAX_IDENTIFIER_CHARACTERS, description)
-
-export const ownId = (description: string) =>
-  v.pipe(
-    v.string(),
-    v.description(description),
-    v.check((value) => asUuid(value) !== undefined, 'an id of this service'),
-    v.metadata({ format: 'uuid' }),
-    v.transform((value) => asUuid(value)!),
-  )
-
-export const searchOf = (description: string) =>
-  v.pipe(
-    identifier(description),
-    v.transform(parseSearch),
-    v.check((search) => search !== undefined, `1 to ${MOST_SEARCHED_WORDS} words of letters or digits`),
-    v.transform((search) => search!),
-  )
 
 const MOST_DIGITS = 400
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/
@@ -94,22 +57,6 @@ const time = (description: string) =>
     v.metadata({ format: 'date-time' }),
   )
 
-/**
- * A change position, or `POSITION-POSITION` as `next` has it while a consumer is on its first pass.
- */
-const place = v.pipe(
-  v.string(),
-  v.check((text) => /^\d{1,16}(?:-\d{1,16})?$/.test(text), 'a position, or the `next` of an answer'),
-  v.transform((value): FeedPlace => {
-    const [position, passSince] = value.split('-').map(Number)
-    return { position: position!, passSince }
-  }),
-  v.check(
-    ({ position, passSince = 0 }) => Number.isSafeInteger(position) && Number.isSafeInteger(passSince),
-    'a position',
-  ),
-)
-
 /** The parameters of all lists, with their descriptions in the reference. */
 export const LIST_PARAMETERS = {
   limit,
@@ -119,6 +66,10 @@ export const LIST_PARAMETERS = {
   ),
   next: identifier('The `next` of the previous page, with the same filters and order.'),
 } as const
+
+const FIELD_PREFIX = 'field.'
+/** Stands for the parameters of declared fields, such as `field.plan`. */
+export const ANY_FIELD = 'field.*'
 
 const FEEDBACK_FILTERS = {
   source: identifier('Records of this source.'),
@@ -134,26 +85,43 @@ const FEEDBACK_FILTERS = {
   projectId: ownId('Records about this project.'),
   ratingMin: decimal('Records with at least this rating.'),
   ratingMax: decimal('Records with at most this rating.'),
+  satisfactionMin: decimal('Records with at least this satisfaction, from 0 to 1.'),
   satisfactionMax: decimal(
     'Records with at most this satisfaction, from 0 to 1: the rating on the scale of its source.',
   ),
   createdFrom: time('Records whose `createdAt` is at this time or later.'),
   createdTo: time('Records whose `createdAt` is before this time.'),
-  q: searchOf(
-    'Words that all occur in the title or the description, each in any of its forms, such as export and exported. ' +
-      '`"two words"` stand in a row, and of two words with `or` between one is enough. The case of letters, forms of one ' +
-      'letter in Unicode, and format characters make no difference. New texts are found with a delay of about a second.',
+  [ANY_FIELD]: identifier(
+    'Records with this value of a declared field, as in `field.plan=trial`. Several fields mean all of them. Numbers, true and false ' +
+      'compare as their JSON.',
+  ),
+  q: v.pipe(
+    words(
+      'Words that all occur in the title or the description, each in any of its forms, such as export and exported. ' +
+        '`"two words"` stand in a row, and of two words with `or` between one is enough. The case of letters, forms of one ' +
+        'letter in Unicode, and format characters make no difference. New texts are found with a delay of about a second.',
+    ),
+    v.transform(searchOf),
   ),
 } as const
 
-export const FEEDBACK_PARAMETERS = { ...LIST_PARAMETERS, ...FEEDBACK_FILTERS } as const
+export const FEEDBACK_PARAMETERS = {
+  ...LIST_PARAMETERS,
+  ...FEEDBACK_FILTERS,
+  isHidden: v.pipe(
+    v.picklist(['true', 'false'], 'true or false'),
+    v.description('`true`: records that a person has hidden. By default, records that are not hidden.'),
+    v.transform((value) => value === 'true'),
+  ),
+} as const
 
-const BY = `${DIMENSION_NAMES.join(', ')}, or two different ones with a comma between`
+const BY = `${DIMENSION_NAMES.join(', ')}, field.NAME of a declared field, or two different ones with a comma between`
+
+export const isDimension = (name: string): boolean =>
+  isFixedDimension(name) || (name.startsWith(FIELD_PREFIX) && isFieldName(name.slice(FIELD_PREFIX.length)))
 
 const isDimensions = (names: readonly string[]): boolean =>
-  names.length <= 2 &&
-  new Set(names).size === names.length &&
-  names.every((name) => (DIMENSION_NAMES as readonly string[]).includes(name))
+  names.length <= 2 && new Set(names).size === names.length && names.every(isDimension)
 
 export const COUNTS_PARAMETERS = {
   by: v.pipe(
@@ -177,7 +145,7 @@ export const SOURCES_PARAMETERS = { limit, next: LIST_PARAMETERS.next } as const
 
 export const CHANGES_PARAMETERS = {
   after: about(
-    place,
+    feedPlace,
     'The `next` of the previous answer, or a position. Without it the feed begins with all existing records.',
   ),
   limit,
@@ -189,8 +157,10 @@ export type QuerySchema = Readonly<Record<string, v.GenericSchema<string, unknow
 type Repeatable = 'tag'
 
 type QueryOf<S extends QuerySchema> = {
-  [Name in keyof S]?: Name extends Repeatable ? v.InferOutput<S[Name]>[] : v.InferOutput<S[Name]>
-}
+  [Name in Exclude<keyof S, typeof ANY_FIELD>]?: Name extends Repeatable
+    ? v.InferOutput<S[Name]>[]
+    : v.InferOutput<S[Name]>
+} & (typeof ANY_FIELD extends keyof S ? { fields?: Readonly<Record<string, string>> } : unknown)
 
 export const REPEATABLE: ReadonlySet<string> = new Set<Repeatable>(['tag'])
 
@@ -200,15 +170,20 @@ export const REPEATABLE: ReadonlySet<string> = new Set<Repeatable>(['tag'])
  */
 export const readQuery = <S extends QuerySchema>(request: Request, schemas: S): QueryOf<S> | Refusal => {
   const query: Record<string, unknown> = {}
+  const fields: [string, unknown][] = []
   const problems: Problem[] = []
   for (const [name, values] of valuesByName(request, Object.keys(schemas).length + MAX_REPORTED_PROBLEMS)) {
-    const schema = Object.hasOwn(schemas, name) ? schemas[name] : undefined
+    const isField = name.startsWith(FIELD_PREFIX)
+    const known = isField ? ANY_FIELD : name
+    const schema = Object.hasOwn(schemas, known) ? schemas[known] : undefined
     const read = schema === undefined ? UNKNOWN : readParameter(schema, values, REPEATABLE.has(name))
     const shown = name.slice(0, MOST_SHOWN_CHARACTERS)
     if ('problem' in read) problems.push({ path: shown, message: `${shown} ${read.problem}` })
+    else if (isField) fields.push([name.slice(FIELD_PREFIX.length), read.value])
     else query[name] = read.value
   }
   if (problems.length > 0) return { refused: 'invalid', problems: problems.slice(0, MAX_REPORTED_PROBLEMS) }
+  if (fields.length > 0) query['fields'] = Object.fromEntries(fields)
   return query as QueryOf<S>
 }
 

@@ -5,7 +5,7 @@ import type { ChangesPage, FeedPlace } from '../../db/reads/changes.ts'
 import type { CountRequest, FeedbackCounts } from '../../db/reads/counts.ts'
 import type { ListPage, ListRequest } from '../../db/reads/lists.ts'
 import type { NamedRecord, RecordKind } from '../../db/reads/records.ts'
-import type { Source, SourcesWanted } from '../../db/sources.ts'
+import type { Source, SourceField, SourcesWanted } from '../../db/sources.ts'
 import { type Authenticate, callerOf } from '../authenticate.ts'
 import type { Arrival } from '../http/arrival.ts'
 import { faultIds, type OnFault, requestIdOf } from '../http/request-id.ts'
@@ -33,6 +33,7 @@ export type ReadDependencies = {
   readList: (request: ListRequest) => Promise<ListPage>
   countFeedback: (request: CountRequest) => Promise<FeedbackCounts>
   listSources: (workspaceId: string, wanted: SourcesWanted) => Promise<Source[]>
+  listFields: (workspaceId: string) => Promise<SourceField[]>
   readChanges: (workspaceId: string, wanted: { after: FeedPlace; limit: number }) => Promise<ChangesPage>
 }
 

@@ -1,6 +1,12 @@
 import * as v from 'valibot'
 import { checkBody, replaceUnstorable } from '../../contract/check-body.ts'
-import { isSourceName, NO_SOURCE, sourceSettings, type SourceSettings } from '../../contract/source-settings.ts'
+import {
+  isSourceName,
+  NO_SOURCE,
+  sourceSettings,
+  type SourceSettings,
+  TOO_MANY_FIELDS,
+} from '../../contract/source-settings.ts'
 import type { setSource } from '../../db/sources.ts'
 import { callerOf } from '../authenticate.ts'
 import type { Arrival } from '../http/arrival.ts'
@@ -78,6 +84,7 @@ const replaceSettings = async (
     const stored = await set({ workspaceId, source }, settings.valid)
     // The workspace was deleted meanwhile.
     if (stored === undefined) return { refused: 'unauthenticated' }
+    if (stored === 'too-many-fields') return { refused: 'invalid', problems: [FULL] }
     // A standby may not have the settings yet, so only the count comes from there.
     const counted = await withPermit(context, () => reads.listSources(workspaceId, { source }), 'countPermits')
     if (isRefusal(counted)) return counted
@@ -99,4 +106,5 @@ const validate = (
   return problems.length > 0 || 'problems' in checked ? { refused: 'invalid', problems } : checked
 }
 
+const FULL = { path: 'fields', message: `fields must be ${TOO_MANY_FIELDS}` }
 const BAD_NAME = { path: 'source', message: `source must be ${NO_SOURCE}` }

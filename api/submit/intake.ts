@@ -5,7 +5,8 @@ import type { Admission, Admit, Bucket, LogState, RateLimit } from '../../queue/
 import type { Authenticate } from '../authenticate.ts'
 import type { Arrival } from '../http/arrival.ts'
 import type { OnFault } from '../http/request-id.ts'
-import type { Refusal, Unavailable } from '../http/refusal.ts'
+import type { Needs, Refusal, Unavailable } from '../http/refusal.ts'
+import type { ResolveFeedbackId } from '../resolve-feedback-id.ts'
 import type { ResolveReferences } from '../resolve-references.ts'
 import type { AwaitFinished } from './await-finished.ts'
 import type { AwaitProgress } from './await-progress.ts'
@@ -37,6 +38,8 @@ export type Intake<Known extends keyof Results<Operation> = never, O extends Ope
   readonly key: string | null
   /** For an item of a batch: the most problems of the item that the answer reports. */
   readonly mostProblems?: number
+  /** The own id in the path, which becomes the `id` of the body; null if it is malformed. */
+  readonly target?: string | null | undefined
 } & Readonly<Pick<Results<O>, Known>>
 
 export type Valid = 'workspaceId' | 'body' | 'idempotency'
@@ -54,8 +57,10 @@ export type StatusAndBody = { status: number; body: object }
 /** An operation that accepts submissions, as data. */
 export type SubmissionKind<O extends Operation> = {
   operation: O
-  needs: 'submit' | 'admin'
+  needs: Needs
   schema: GenericSchema<unknown, SubmissionOf<O>['body']>
+  /** The request has no body: the id in the path is enough. */
+  hasNoBody?: true
   /** Refuses a valid body for a reason that a schema cannot express. */
   refuseBody?(body: SubmissionOf<O>['body']): Refusal | undefined
   /**
@@ -90,6 +95,9 @@ export type IntakeDependencies = {
    * not answer in time.
    */
   canPurgeMatch: (workspaceId: string, wanted: PurgeRequest) => Promise<boolean>
+  /** Whether the feedback is stored. Rejects when Postgres does not answer in time. */
+  hasFeedback: (workspaceId: string, id: string) => Promise<boolean>
+  resolveFeedbackId: ResolveFeedbackId
   awaitProgress: AwaitProgress
   awaitFinished: AwaitFinished
   bodies: BodiesInHand

@@ -75,7 +75,7 @@ export const submitBatch = async (
   if (isRefusal(caller)) return refused(dependencies, arrival, { refusal: caller })
   const { workspaceId } = caller
   const batch = { ...arrival, workspaceId, kinds, problemsLeft: MAX_REPORTED_PROBLEMS }
-  const outcome = await withBody(dependencies, { ...batch, maxBytes: MAX_BATCH_BODY_BYTES }, (bytes) =>
+  const outcome = await withBody(dependencies, { ...batch, maxBytes: MAX_BATCH_BODY_BYTES, isOfMany: true }, (bytes) =>
     acceptItems(dependencies, batch, bytes),
   )
   if (isRefusedIntake(outcome)) return refused(dependencies, arrival, outcome)

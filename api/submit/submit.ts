@@ -1,5 +1,7 @@
 import { IDEMPOTENCY_KEY } from '../../contract/batch-request.ts'
 import { checkBody, replaceUnstorable } from '../../contract/check-body.ts'
+import { asUuid } from '../../contract/identity/keys.ts'
+import { isJsonObject } from '../../contract/json.ts'
 import { idempotencyOf } from '../../queue/admission/idempotency.ts'
 import { callerOf } from '../authenticate.ts'
 import type { Arrival } from '../http/arrival.ts'
@@ -28,10 +30,10 @@ type AcceptedIntake = Intake<Valid | 'admitted'>
 export const submit = async (
   dependencies: IntakeDependencies,
   kind: AnySubmissionKind,
-  arrival: Arrival,
+  arrival: Arrival & { target?: string | undefined },
 ): Promise<Response> => {
   const { headers } = arrival.request
-  const intake: Intake = { ...arrival, kind, key: headers.get('idempotency-key') }
+  const intake: Intake = { ...arrival, kind, key: headers.get('idempotency-key'), ...targetOf(arrival) }
   const permitted = await permit(dependencies, intake)
   const outcome = isRefusedIntake(permitted) ? permitted : await accept(dependencies, permitted)
   dependencies.count(outcomeOf(kind.operation, outcome))
@@ -48,12 +50,17 @@ export const submit = async (
   return response
 }
 
+const targetOf = ({ target }: { target?: string | undefined }) => ({
+  target: target === undefined ? undefined : (asUuid(target) ?? null),
+})
+
 const permit = async (
   { authenticate }: IntakeDependencies,
   intake: Intake,
 ): Promise<Intake<'workspaceId'> | RefusedIntake> => {
   const caller = await callerOf(authenticate, intake, intake.kind.needs)
-  return isRefusal(caller) ? { refusal: caller } : { ...intake, ...caller }
+  if (isRefusal(caller)) return { refusal: caller }
+  return intake.target === null ? { refusal: { refused: 'no-such-record' } } : { ...intake, ...caller }
 }
 
 /** The steps after permission. */
@@ -62,6 +69,12 @@ const accept = async (
   intake: Intake<'workspaceId'>,
 ): Promise<AcceptedIntake | RefusedIntake> =>
   refuseByEmptyBucket(dependencies, intake) ??
+  (intake.kind.hasNoBody ? acceptValue(dependencies, { ...intake, value: {} }) : acceptWithBody(dependencies, intake))
+
+const acceptWithBody = (
+  dependencies: IntakeDependencies,
+  intake: Intake<'workspaceId'>,
+): Promise<AcceptedIntake | RefusedIntake> =>
   withBody(dependencies, { ...intake, maxBytes: maxBytesOf(dependencies, intake) }, (bytes) =>
     acceptBody(dependencies, intake, bytes),
   )
@@ -69,19 +82,26 @@ const accept = async (
 export const maxBytesOf = ({ maxBytes }: IntakeDependencies, { kind }: Intake): number =>
   kind.operation === 'submit_conversation' ? maxBytes.conversation : maxBytes.body
 
+/** From 4 KiB on, a body of many submissions counts as large. */
+const WEIGHT_OF_MANY = 16
+
+type ReceivedBody = { request: Request; workspaceId: string; maxBytes: number; isOfMany?: boolean }
+
 /**
  * Does the work with the received body, which counts as in hand until the work ends. The work must
- * not include the answer, which can wait for long.
+ * not include the answer, which can wait for long. `isOfMany`: the body holds many submissions, and
+ * each of them takes far more memory than its bytes, so the body weighs more.
  */
 export const withBody = async <T>(
   { bodies }: IntakeDependencies,
-  { request, workspaceId, maxBytes }: { request: Request; workspaceId: string; maxBytes: number },
+  { request, workspaceId, maxBytes, isOfMany = false }: ReceivedBody,
   work: (bytes: Uint8Array) => Promise<T>,
 ): Promise<T | RefusedIntake> => {
   const done = await bodies.whenBytesFit({ workspaceId, bytes: mostBytesOf(request, maxBytes) }, async () => {
     const bytes = await receiveBody(request, maxBytes)
     if (isRefusal(bytes)) return { refusal: bytes }
-    return bodies.oneLargeAtATime({ workspaceId, bytes: bytes.byteLength }, () => work(bytes))
+    const size = bytes.byteLength * (isOfMany ? WEIGHT_OF_MANY : 1)
+    return bodies.oneLargeAtATime({ workspaceId, bytes: size }, () => work(bytes))
   })
   return done ?? { refusal: { refused: 'unavailable', why: 'bodies-in-hand' } }
 }
@@ -93,7 +113,16 @@ const acceptBody = async (
 ): Promise<AcceptedIntake | RefusedIntake> => {
   const parsed = parseBody(bytes)
   if (isRefusal(parsed)) return { refusal: parsed }
-  const valid = validate(dependencies, { ...intake, ...parsed })
+  return acceptValue(dependencies, { ...intake, ...parsed })
+}
+
+const acceptValue = async (
+  dependencies: IntakeDependencies,
+  intake: Intake<'workspaceId' | 'value'>,
+): Promise<AcceptedIntake | RefusedIntake> => {
+  const { target, value } = intake
+  const named = target != null && isJsonObject(value) ? { ...value, id: target } : value
+  const valid = validate(dependencies, { ...intake, value: named })
   if (isRefusedIntake(valid)) return valid
   const checked = await checkBeforeAdmission(dependencies, valid, { lookUpKeyFirst: false })
   if (isRefusedIntake(checked)) return checked

@@ -122,10 +122,13 @@ const daysAgo = (days: number): string => new Date(Date.now() - days * MS_PER_DA
 /** The calls of agents for the commonest questions. */
 const CALLS: readonly KindOfRead[] = [
   ['a call of an agent, p95', (place) => call(place, 'whats_new', { since: daysAgo(7) })],
-  ['a call of an agent, p95', (place) => call(place, 'count_feedback', { by: 'tag', createdFrom: daysAgo(30) })],
+  [
+    'a call of an agent, p95',
+    (place) => call(place, 'count_feedback', { by: 'tag', filters: { createdFrom: daysAgo(30) } }),
+  ],
   ['a call of an agent, p95', (place) => call(place, 'search_feedback', { words: 'export' })],
   ['a call of an agent, p95', (place) => call(place, 'compare_periods', { by: 'tag', days: 14 })],
-  ['a call of an agent, p95', (place) => call(place, 'list_feedback', { source: 'mail', limit: 10 })],
+  ['a call of an agent, p95', (place) => call(place, 'list_feedback', { filters: { source: 'mail' }, limit: 10 })],
   ['a call of an agent, p95', (place) => call(place, 'get_feedback', { id: place.ids[place.at % place.ids.length] })],
 ]
 

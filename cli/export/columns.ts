@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs'
 import type { RecordKind } from '../../db/reads/records.ts'
 import { parseExactly, writtenNumber } from '../../runtime/exact-json.ts'
 
-export type ColumnType = 'text' | 'number' | 'flag' | 'time' | 'json'
+export type ColumnType = 'text' | 'number' | 'flag' | 'time' | 'texts' | 'json'
 export type Columns = Readonly<Record<string, ColumnType>>
 
-type Member = { type: string; format?: string }
+type Member = { type: string; format?: string; items?: Member }
 type RecordReference = { components: { schemas: Record<string, { properties: Record<string, Member> }> } }
 
 const REFERENCE = new URL('../../api/openapi/openapi.json', import.meta.url)
@@ -28,7 +28,10 @@ export const columnsOf = (kind: RecordKind): Columns => {
   return Object.fromEntries(members.map(([name, member]) => [name, columnType(member)]))
 }
 
-const columnType = ({ type, format }: Member): ColumnType => (format === 'date-time' ? 'time' : (TYPES[type] ?? 'json'))
+const columnType = ({ type, format, items }: Member): ColumnType => {
+  if (type === 'array' && items?.type === 'string') return 'texts'
+  return format === 'date-time' ? 'time' : (TYPES[type] ?? 'json')
+}
 
 /**
  * The values of a record in the order of its columns: texts unchanged, numbers without an exponent,

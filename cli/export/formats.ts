@@ -1,5 +1,6 @@
 import { createWriteStream } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
+import type { SchemaElement } from 'hyparquet'
 import { ParquetWriter } from 'hyparquet-writer'
 import { fileWriter } from 'hyparquet-writer/src/node.js'
 import { type Columns, type ColumnType, valuesOf } from './columns.ts'
@@ -38,7 +39,7 @@ const asParquet: WriteFormat = async (pages, to, columns) => {
   const types = Object.entries(columns)
   const schema = [
     { name: 'root', num_children: types.length },
-    ...types.map(([name, type]) => ({ name, ...PARQUET[type], repetition_type: 'OPTIONAL' as const })),
+    ...types.flatMap(([name, type]) => schemaOf(name, type)),
   ]
   const writer = new ParquetWriter({ writer: fileWriter(to), schema })
   let rows: (string | undefined)[][] = []
@@ -61,6 +62,15 @@ const asParquet: WriteFormat = async (pages, to, columns) => {
   await writer.finish()
 }
 
+const schemaOf = (name: string, type: ColumnType): SchemaElement[] => {
+  if (type !== 'texts') return [{ name, ...PARQUET[type], repetition_type: 'OPTIONAL' }]
+  return [
+    { name, converted_type: 'LIST', repetition_type: 'OPTIONAL', num_children: 1 },
+    { name: 'list', repetition_type: 'REPEATED', num_children: 1 },
+    { name: 'element', ...PARQUET.text, repetition_type: 'REQUIRED' },
+  ]
+}
+
 const PARQUET = {
   text: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
   number: { type: 'DOUBLE' },
@@ -71,9 +81,11 @@ const PARQUET = {
     logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
   },
   json: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
-} as const satisfies Readonly<Record<ColumnType, object>>
+} as const satisfies Readonly<Record<Exclude<ColumnType, 'texts'>, object>>
 
-const parquetValue = (value: string | undefined, type: ColumnType): string | number | boolean | bigint | undefined => {
+type ParquetValue = string | number | boolean | bigint | string[] | undefined
+
+const parquetValue = (value: string | undefined, type: ColumnType): ParquetValue => {
   if (value === undefined) return undefined
   switch (type) {
     case 'number':
@@ -82,6 +94,8 @@ const parquetValue = (value: string | undefined, type: ColumnType): string | num
       return value === 'true'
     case 'time':
       return microsecondsOf(value)
+    case 'texts':
+      return JSON.parse(value) as string[]
     case 'text':
     case 'json':
       return value

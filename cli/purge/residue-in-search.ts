@@ -1,7 +1,7 @@
 import type { HashKey } from '../../contract/identity/keys.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { readIndexedTexts, withStoredHashes } from '../../db/reads/search.ts'
-import { searchOfWords } from '../../tagger/parse-search.ts'
+import { searchOfWords } from '../../tagger/searched-words.ts'
 import { createTally, type Residue, type Sought } from './text-search.ts'
 
 /**
@@ -15,7 +15,7 @@ export const residueInSearch = async (
 ): Promise<Residue[]> => {
   const tally = createTally()
   const [{ isEmpty }] = await sql<[{ isEmpty: boolean }]>`
-    select not exists (select from search_block) as "isEmpty"`
+    select not exists (select from search_text) as "isEmpty"`
   // A database without an index may have no key yet.
   if (isEmpty) return []
   const hashKey = await readHashKey()
@@ -25,9 +25,11 @@ export const residueInSearch = async (
     if (search === undefined) continue
     for (const { id: workspaceId } of workspaces) {
       const { filters } = withStoredHashes(hashKey, { workspaceId, filters: { q: search } })
-      for await (const rows of readIndexedTexts(sql, workspaceId, filters.q)) {
-        for (const { text } of rows)
-          if (text === null || !search.matches(text)) tally.note([string], 'search_block.hash')
+      for (const kind of ['feedback', 'conversation'] as const) {
+        for await (const rows of readIndexedTexts(sql, workspaceId, filters.q, kind)) {
+          for (const { text } of rows)
+            if (text === null || !search.matches(text)) tally.note([string], 'search_block.hash')
+        }
       }
     }
   }

@@ -71,7 +71,7 @@ const readTotals = async (
     select created_at >= ${period.since} as "isNow", count(*)::int as feedback, count(distinct contact_id)::int as contacts,
       count(distinct account_id)::int as accounts, ${figuresOf(sql)}
     from feedback_view
-    where workspace_id = ${id} and created_at >= ${period.before} and created_at < ${period.until}
+    where not is_hidden and workspace_id = ${id} and created_at >= ${period.before} and created_at < ${period.until}
     group by "isNow"`
   const totalsOf = (wanted: boolean): ReportTotals => rows.find(({ isNow }) => isNow === wanted) ?? NOTHING
   return { now: totalsOf(true), before: totalsOf(false) }
@@ -82,7 +82,7 @@ const readSteps = (sql: Sql, { id, period: { since, until, unit } }: ReportReque
     with given as (
       select date_trunc(${unit}, created_at) as begin, count(*)::int as feedback, ${figuresOf(sql)}
       from feedback_view
-      where workspace_id = ${id} and created_at >= ${since} and created_at < ${until}
+      where not is_hidden and workspace_id = ${id} and created_at >= ${since} and created_at < ${until}
       group by begin
     )
     select begin, coalesce(feedback, 0) as feedback, coalesce(rated, 0) as rated, satisfaction, bad
@@ -100,7 +100,7 @@ const readTopics = (sql: Sql, { id, period: { before, since, until } }: ReportRe
     with given as materialized (
       select tags, satisfaction, created_at >= ${since} as is_now, account_id, account_contract_value as value
       from feedback_view
-      where workspace_id = ${id} and created_at >= ${before} and created_at < ${until}
+      where not is_hidden and workspace_id = ${id} and created_at >= ${before} and created_at < ${until}
     ), of_account as (
       select tag, account_id, count(*) filter (where is_now) as now, count(*) filter (where not is_now) as before,
         count(satisfaction) filter (where is_now) as rated, sum(satisfaction) filter (where is_now) as total,
@@ -131,7 +131,7 @@ const readNews = (sql: Sql, { id, period: { until } }: ReportRequest): Promise<F
       from (
         select tags, is_now, case when is_now then satisfaction end as satisfaction
         from feedback_view cross join lateral (select created_at >= ${until}::timestamptz - interval '7 days') as w (is_now)
-        where workspace_id = ${id} and created_at >= ${until}::timestamptz - interval '63 days' and created_at < ${until}
+        where not is_hidden and workspace_id = ${id} and created_at >= ${until}::timestamptz - interval '63 days' and created_at < ${until}
       ) as given
       cross join unnest(tags) as tag
       group by tag
@@ -151,7 +151,7 @@ const readExamples = (
     cross join lateral (
       select description, rating, satisfaction, created_at, contact_name, account_name
       from feedback_view
-      where workspace_id = ${id} and created_at >= ${since} and created_at < ${until} and tags @> array[tag]
+      where not is_hidden and workspace_id = ${id} and created_at >= ${since} and created_at < ${until} and tags @> array[tag]
       order by created_at desc, id
       limit ${EXAMPLES}
     ) as latest`.execute()
@@ -165,7 +165,7 @@ const readTopicSteps = async (
   const rows = await sql<{ tag: string; begin: Date; feedback: number }[]>`
     select tag, date_trunc(${unit}, created_at) as begin, count(*)::int as feedback
     from feedback cross join unnest(tags) as tag
-    where workspace_id = ${id} and created_at >= ${since} and created_at < ${until} and tag = any (${tags}::text[])
+    where not is_hidden and workspace_id = ${id} and created_at >= ${since} and created_at < ${until} and tag = any (${tags}::text[])
     group by tag, begin`
   return new Map(rows.map(({ tag, begin, feedback }) => [`${begin.getTime()} ${tag}`, feedback]))
 }
@@ -175,7 +175,7 @@ const readAccounts = (sql: Sql, { id, period: { before, since, until } }: Report
     with given as materialized (
       select account_id, account_name as name, account_contract_value as value, satisfaction, tags, created_at >= ${since} as is_now
       from feedback_view
-      where workspace_id = ${id} and created_at >= ${before} and created_at < ${until} and account_id is not null
+      where not is_hidden and workspace_id = ${id} and created_at >= ${before} and created_at < ${until} and account_id is not null
     ), of_span as (
       select account_id, name, value, is_now, count(*)::int as feedback, ${figuresOf(sql)}
       from given
@@ -201,7 +201,7 @@ const readSources = (sql: Sql, { id, period: { since, until } }: ReportRequest):
         count(*) filter (where satisfaction is not null and rating >= 9) as from_9,
         count(*) filter (where satisfaction is not null and rating < 7) as below_7
       from feedback_view
-      where workspace_id = ${id} and created_at >= ${since} and created_at < ${until} and rating is not null
+      where not is_hidden and workspace_id = ${id} and created_at >= ${since} and created_at < ${until} and rating is not null
       group by source
       order by ratings desc, source
       limit ${MOST_SOURCES}
@@ -217,7 +217,7 @@ const readProjects = (sql: Sql, { id, period: { since, until } }: ReportRequest)
   sql<Project[]>`
     select project_name as project, count(*)::int as feedback, ${figuresOf(sql)}
     from feedback_view
-    where workspace_id = ${id} and created_at >= ${since} and created_at < ${until} and project_name is not null
+    where not is_hidden and workspace_id = ${id} and created_at >= ${since} and created_at < ${until} and project_name is not null
     group by project_id, project_name
     order by feedback desc, project
     limit ${MOST_PROJECTS}`.execute()

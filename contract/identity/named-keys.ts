@@ -66,6 +66,9 @@ export const keysOf = ({ operation, body }: Naming): NamedKey[] => {
       return keysOfConversation(body)
     case 'purge_contact':
       return keysOfPurge(body)
+    case 'correct_feedback':
+    case 'delete_feedback':
+      return []
   }
 }
 

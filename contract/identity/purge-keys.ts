@@ -1,5 +1,5 @@
 import type { PurgeRequest } from '../purge-request.ts'
-import { DEFAULT_SOURCE } from '../feedback-record.ts'
+import { DEFAULT_SOURCE, feedbackKey } from '../feedback-record.ts'
 import { canonicalEmail, contactIdKey, contactSourceKey, emailKey, idOfEpoch, ownId, type Realm } from './keys.ts'
 import { keysOf, type NamedKey, type Naming } from './named-keys.ts'
 
@@ -86,9 +86,17 @@ const isInSource = ({ externalIds }: PurgeCandidate, source: string | null | und
 // Keys by which a submission or a purge names contacts. Comparing them tells whether a purge
 // concerns a submission. All are of epoch 0, except own ids that a feedback names.
 
-/** All keys by which a submission names contacts, without resolving them. */
-export const namedKeys = (realm: Realm, submission: Naming): string[] =>
-  unique(keysOf(submission).flatMap((key) => contactKeys(realm, key)))
+/**
+ * All keys by which a removal finds a submission: its names of contacts, without resolving them, and
+ * the key or id of a feedback.
+ */
+export const namedKeys = (realm: Realm, submission: Naming): string[] => {
+  const { operation, body } = submission
+  const contacts = keysOf(submission).flatMap((key) => contactKeys(realm, key))
+  if (operation === 'correct_feedback' || operation === 'delete_feedback') return [body.id]
+  const record = operation === 'create_feedback' ? feedbackKey(realm, body) : undefined
+  return unique(record === undefined ? contacts : [...contacts, record])
+}
 
 /**
  * The keys of a name of a contact. A purge without a source means every use of its external id;

@@ -38,6 +38,11 @@ export type Column = {
    * `listed` keeps the number of the first save.
    */
   stored?: 'keep' | 'greatest' | 'least' | 'sum' | 'members' | 'newest' | 'listed'
+  /**
+   * The member of a correction that sets the column. Where a person has set it, a replacement keeps
+   * the value, and `uncorrected` gets what the source sends.
+   */
+  correctedBy?: string
   /** Postgres or other code writes the column, and `save` does not. */
   isWrittenElsewhere?: true
   /** Only the view of the table has the column. */

@@ -1,4 +1,4 @@
-import { elsewhere, type RecordTable, text } from './columns.ts'
+import { elsewhere, object, type RecordTable, text } from './columns.ts'
 
 const rating = { type: 'double precision' } as const
 
@@ -21,6 +21,7 @@ export const SOURCES = {
       scale_low: { ...rating, ...elsewhere },
       scale_high: { ...rating, ...elsewhere },
       link: { ...text, ...elsewhere },
+      fields: { ...object, ...elsewhere },
     },
   },
 } as const satisfies Readonly<Record<string, RecordTable>>

@@ -50,8 +50,9 @@ export const TEXTS = {
         type: 'double precision',
         ...optional,
         given: 'rating',
+        correctedBy: 'rating',
         read: 'rating',
-        about: 'The score as it was submitted.',
+        about: 'The score as it was submitted, or as a person has corrected it.',
       },
       source_id: {
         ...text,
@@ -78,11 +79,13 @@ export const TEXTS = {
       tags: {
         type: 'text[]',
         ...optional,
+        correctedBy: 'tags',
         read: 'tags',
-        about: 'The submitted tags, or else the generated tags once they exist.',
+        about: 'The tags that a person has set, else the submitted tags, or else the generated tags once they exist.',
       },
       tags_generated: {
         ...flag,
+        correctedBy: 'tags',
         read: 'tagsGenerated',
         about: 'Whether the tags are generated.',
         isAlwaysRead: false,
@@ -104,6 +107,23 @@ export const TEXTS = {
         about:
           'The rating on the scale of its source, from 0 to 1. Left out if the source has no scale, or the rating is outside of it.',
       },
+      fields: {
+        ...object,
+        ...ofView,
+        read: 'fields',
+        about:
+          'The values of the declared fields, by their names: texts, numbers, true and false. They are as the feedback, its contact ' +
+          'and its account have them now. Left out without any.',
+      },
+      is_hidden: {
+        ...flag,
+        ...elsewhere,
+        read: 'isHidden',
+        about: 'Whether a person has hidden it. A hidden feedback is in no count and no report.',
+      },
+      corrections: { ...object, ...elsewhere },
+      uncorrected: { ...object, ...elsewhere },
+      correction_numbers: { ...object, ...elsewhere },
       source_created_at: { ...time, ...optional, given: 'createdAt' },
       created_at: { ...createdAt, about: 'The `createdAt` that was sent, or else `acceptedAt`.' },
       accepted_at: { ...time, ...elsewhere, read: 'acceptedAt', about: 'When it was first accepted.' },

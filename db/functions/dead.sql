@@ -66,7 +66,7 @@ begin
     select from purge as p where p.workspace_id = ws and p.keys && d.keys and p.number > d.acceptance_number
   ) then
     outcome := 'being-purged';
-  elsif d.operation = 'purge_contact' then
+  elsif d.operation in ('purge_contact', 'delete_feedback') then
     outcome := 'undecided-purge';
   else
     update dead_submission set replayed_at = now(), retry_at = null where workspace_id = ws and id = dead_id;

@@ -198,10 +198,11 @@ begin
         where x.workspace_id = k.workspace_id and (sole is null or x.workspace_id = any (sole)) and x.id = k.key limit 1
       ) as r
       union all
-      select k.workspace_id, json_build_object('kind', 'feedback', 'key', k.key, 'number', r.newest)
+      select k.workspace_id, json_strip_nulls(json_build_object(
+        'kind', 'feedback', 'key', k.key, 'number', r.newest, 'corrected', r.correction_numbers))
       from jsonb_to_recordset(keys -> 'feedback') as k (workspace_id uuid, key uuid)
       cross join lateral (
-        select coalesce(x.newest_number, x.number) as newest from feedback as x
+        select coalesce(x.newest_number, x.number) as newest, x.correction_numbers from feedback as x
         where x.workspace_id = k.workspace_id and (sole is null or x.workspace_id = any (sole)) and x.id = k.key limit 1
       ) as r
       union all

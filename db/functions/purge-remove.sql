@@ -60,6 +60,8 @@ begin
     ) as f
     union all
     select u.record_id from unresolved as u where u.workspace_id = ws and u.key_id = p.unresolved_key and u.slot = 'c'
+    union all
+    select f.id from feedback as f where f.workspace_id = ws and f.id = any (p.feedback_ids) and f.number < p.number
     limit most
   );
 end $$;
@@ -89,13 +91,14 @@ begin
   );
 end $$;
 
--- Removes feedback with its tags and its share of the tag memory. After the restore of a backup, a
+-- Removes feedback with its tags, its share of the tag memory and dead corrections. After the restore of a backup, a
 -- purged contact can have feedback that was sent after the purge (raise_purged_keys): that feedback
 -- stays without a contact.
 create or replace function remove_feedback(ws uuid, p purge, doomed uuid[]) returns int
   language plpgsql as $$
 declare
   before bigint;
+  dead record;
   older uuid[] := array(
     select f.id from feedback as f where f.workspace_id = ws and f.id = any (doomed) and f.number < p.number);
   lost text[] := array(select unnest(f.tags) from feedback as f where f.workspace_id = ws and f.id = any (older));
@@ -106,6 +109,15 @@ begin
   perform forget_unresolved_in_slot(ws, older, 'a');
   delete from feedback where workspace_id = ws and id = any (older);
   perform add_tombstones(ws, 'feedback', older);
+  -- As for a conversation: the idempotency keys become free.
+  update submission set subject_id = p.id
+  where workspace_id = ws and subject_id = any (older) and acceptance_number < p.number;
+  for dead in
+    select d.id from dead_submission as d join submission as s on s.workspace_id = d.workspace_id and s.id = d.id
+    where d.workspace_id = ws and d.keys && older and s.workspace_id = ws and s.operation = 'correct_feedback'
+  loop
+    perform purge_dead(ws, p.id, dead.id, null);
+  end loop;
   if cardinality(older) < cardinality(doomed) then
     before := reserve_positions(ws, cardinality(doomed));
     update feedback set contact_id = null, change_position = before + array_position(doomed, id)
@@ -212,10 +224,11 @@ begin
     where workspace_id = ws and id = any (doomed);
   end if;
   if cardinality(gone) = 0 then return cardinality(doomed); end if;
+  perform forget_texts(ws, gone);
   perform add_tombstones(ws, 'message', gone);
   lost := array(select unnest(c.tags) from conversation as c where c.workspace_id = ws and c.id = any (shortened));
   perform count_tags(ws, '{}', lost);
-  perform forget_shares(ws, shortened);
+  perform subtract_shares(ws, shortened);
   before := reserve_positions(ws, cardinality(shortened));
   update conversation set tags = null, tagger_version = null, purged_number = greatest(purged_number, p.number),
     change_position = before + array_position(shortened, id)

@@ -13,6 +13,7 @@ declare
   part record;
   contacts uuid[];
   waited_for uuid[];
+  feedback uuid[];
 begin
   if not lock_progress(ws) then return; end if;
   for part in
@@ -33,18 +34,20 @@ begin
     set epoch = greatest(k.epoch, excluded.epoch), number = greatest(k.number, excluded.number);
     update workspace_progress set purges = purges + 1 where workspace_id = ws;
     contacts := contacts_to_end(ws, part.former, part.number);
+    feedback := feedback_to_end(ws, part.former, part.number);
     waited_for := array(
       select f.id::uuid from jsonb_array_elements(part.former) as k cross join lateral jsonb_array_elements_text(k) as f (id)
       where exists (select from unresolved as u where u.workspace_id = ws and u.key_id = f.id::uuid and u.slot in ('c', 'm'))
     );
-    continue when cardinality(contacts) + cardinality(waited_for) = 0;
+    continue when cardinality(contacts) + cardinality(waited_for) + cardinality(feedback) = 0;
     perform purge_contacts(ws, contacts);
     -- A purge has at most one `unresolved_key`, so each further key gets a purge of its own.
     for place in 1 .. greatest(1, cardinality(waited_for)) loop
       purge_id := gen_random_uuid();
-      insert into purge (workspace_id, id, number, contact_ids, unresolved_key, keys, subject_ids, contacts)
-      values (ws, purge_id, part.number, contacts, waited_for[place], part.keys, '{}', cardinality(contacts));
+      insert into purge (workspace_id, id, number, contact_ids, unresolved_key, feedback_ids, keys, subject_ids, contacts)
+      values (ws, purge_id, part.number, contacts, waited_for[place], feedback, part.keys, '{}', cardinality(contacts));
       contacts := '{}';
+      feedback := '{}';
       return next;
     end loop;
   end loop;
@@ -64,5 +67,22 @@ begin
       select o.id, o.first_number from contact as o where o.workspace_id = ws and o.id = f.id::uuid limit 1
     ) as c
     where c.first_number < before_number
+  );
+end $$;
+
+create or replace function feedback_to_end(ws uuid, former jsonb, before_number bigint) returns uuid[]
+  language plpgsql stable
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+as $$
+begin
+  return array(
+    select distinct r.id
+    from jsonb_array_elements(former) as k
+    cross join lateral jsonb_array_elements_text(k) as f (id)
+    cross join lateral (
+      select o.id, o.number from feedback as o where o.workspace_id = ws and o.id = f.id::uuid limit 1
+    ) as r
+    where r.number < before_number
   );
 end $$;

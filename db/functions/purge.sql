@@ -77,12 +77,14 @@ end $$;
 -- records.
 create or replace function decide_purge(
   ws uuid, expected bigint,
-  -- {id, number, acceptanceNumber, identifiers, idempotencyKey, bodyHash}
+  -- {id, number, acceptanceNumber, operation, identifiers, idempotencyKey, bodyHash}
   purge jsonb,
   -- As PurgedContacts in contract/identity/purge-keys.ts.
   contact_ids uuid[], ended_keys uuid[], keys uuid[], former_keys uuid[],
   -- The key of the external id for all sources, and this key in its epoch.
-  id_key uuid, waiting_key uuid
+  id_key uuid, waiting_key uuid,
+  -- The feedback that a deletion names.
+  feedback_ids uuid[]
 ) returns text
   language plpgsql
   set enable_seqscan = off
@@ -102,7 +104,7 @@ begin
   is_waited_for := exists (
     select from unresolved as u where u.workspace_id = ws and u.key_id = waiting_key and u.slot in ('c', 'm')
   );
-  is_matched := cardinality(contact_ids) > 0 or is_waited_for or exists (
+  is_matched := cardinality(contact_ids || feedback_ids) > 0 or is_waited_for or exists (
     select from dead_submission as d where d.workspace_id = ws and d.keys && named_keys
   );
   perform note_purge(ws, purge, is_matched);
@@ -110,9 +112,9 @@ begin
   perform purge_contacts(ws, contact_ids);
   perform raise_epochs(ws, ended_keys || case when is_waited_for then id_key end, at);
   perform take_back_replays(ws, named_keys);
-  insert into purge (workspace_id, id, number, contact_ids, unresolved_key, keys, subject_ids, contacts)
+  insert into purge (workspace_id, id, number, contact_ids, unresolved_key, feedback_ids, keys, subject_ids, contacts)
   values (
-    ws, (purge ->> 'id')::uuid, at, contact_ids, case when is_waited_for then waiting_key end, named_keys,
+    ws, (purge ->> 'id')::uuid, at, contact_ids, case when is_waited_for then waiting_key end, feedback_ids, named_keys,
     array_remove(former_keys || aliases || case when is_waited_for then waiting_key end, null), cardinality(contact_ids)
   );
   return 'decided';
@@ -131,10 +133,10 @@ begin
   insert into submission (
     workspace_id, id, acceptance_number, operation, state, attempts, finished_at, counts, identifiers, idempotency_key, body_hash)
   values (
-    ws, (purge ->> 'id')::uuid, (purge ->> 'acceptanceNumber')::bigint, 'purge_contact',
+    ws, (purge ->> 'id')::uuid, (purge ->> 'acceptanceNumber')::bigint, purge ->> 'operation',
     case when is_matched then 'queued' else 'applied' end, 1, case when not is_matched then now() end,
     case when not is_matched then purge_counts(0, 0, 0, 0, 0) end,
-    purge -> 'identifiers', purge ->> 'idempotencyKey', purge ->> 'bodyHash'
+    nullif(purge -> 'identifiers', 'null'), purge ->> 'idempotencyKey', purge ->> 'bodyHash'
   );
 end $$;
 

@@ -121,11 +121,14 @@ begin
   where (sole is null or g.workspace_id = any (sole))
   on conflict (workspace_id, id) do update set
     description = excluded.description, contact_id = excluded.contact_id, project_id = excluded.project_id,
-    rating = excluded.rating, source_id = excluded.source_id, source_data = excluded.source_data, title = excluded.title,
-    is_transcript = excluded.is_transcript, tags = excluded.tags, tags_generated = excluded.tags_generated,
+    rating = case when t.corrections ? 'rating' then t.rating else excluded.rating end, source_id = excluded.source_id,
+    source_data = excluded.source_data, title = excluded.title, is_transcript = excluded.is_transcript,
+    tags = case when t.corrections ? 'tags' then t.tags else excluded.tags end,
+    tags_generated = case when t.corrections ? 'tags' then t.tags_generated else excluded.tags_generated end,
     source = excluded.source, account_id = excluded.account_id, source_created_at = excluded.source_created_at,
     number = excluded.number, newest_number = excluded.newest_number, tagger_version = excluded.tagger_version,
-    change_position = excluded.change_position;
+    change_position = excluded.change_position,
+    uncorrected = case when t.corrections is not null then jsonb_build_object('rating', excluded.rating, 'tags', excluded.tags) end;
 end $$;
 
 create or replace function put_conversation(sole uuid[], rows jsonb) returns void

@@ -58,8 +58,9 @@ begin
     '"tags":' || to_json(t.tags), '"tagsGenerated":' || to_json(t.tags_generated), '"source":' || to_json(t.source),
     '"accountId":' || to_json(t.account_id), '"customerName":' || to_json(t.contact_name),
     '"accountName":' || to_json(t.account_name), '"projectName":' || to_json(t.project_name),
-    '"satisfaction":' || to_json(t.satisfaction), '"createdAt":' || json_time(t.created_at),
-    '"acceptedAt":' || json_time(t.accepted_at), '"updatedAt":' || json_time(t.updated_at)
+    '"satisfaction":' || to_json(t.satisfaction), '"fields":' || t.fields::text, '"isHidden":' || to_json(t.is_hidden),
+    '"createdAt":' || json_time(t.created_at), '"acceptedAt":' || json_time(t.accepted_at),
+    '"updatedAt":' || json_time(t.updated_at)
     ), '}')
     from feedback_view as t where t.workspace_id = ws and t.id = record_id
   );

@@ -40,6 +40,7 @@ begin
     perform forget_replaced(sole, changes -> 'feedback');
     perform put_feedback(sole, changes -> 'feedback');
   end if;
+  if changes ? 'feedback_correction' then perform save_corrections(sole, changes -> 'feedback_correction'); end if;
   if changes ? 'source' then perform put_source(sole, changes -> 'source'); end if;
   if changes ?| array['conversation', 'conversation_touched'] then perform save_conversations(sole, changes); end if;
   if changes ? 'unresolved' then perform put_unresolved(sole, changes -> 'unresolved'); end if;
@@ -124,28 +125,35 @@ end $$;
 -- added a use of each, and this function removes it again. So each of these categories gets a
 -- tombstone or a new change position: before a failover, such a version may have been stored, and a
 -- consumer of the change feed may have seen its categories. A feedback without an id in its source
--- replaces another one only as a replay.
+-- replaces another one only as a replay. Tags that a person has set stay, so the tags of the new
+-- version are not in use. The segment may also undo this correction and then replace the record, so
+-- the tags that the source sent before count as gained and lost.
 create or replace function forget_replaced(sole uuid[], records jsonb) returns void
   language plpgsql as $$
 declare
   ws uuid;
   gone text[];
+  sent text[];
   replaced uuid[];
 begin
-  for ws, gone, replaced in
+  for ws, gone, sent, replaced in
     select r.workspace_id, array_agg(t.title) filter (where t.title is not null),
+      array_agg(t.title) filter (where t.was_sent),
       array_agg(distinct f.id) filter (where f.id is not null)
     from jsonb_to_recordset(records) as r (
-      workspace_id uuid, id uuid, source_id text, newest_number bigint, former_tags text[])
+      workspace_id uuid, id uuid, source_id text, newest_number bigint, tags text[], former_tags text[])
     left join lateral (
-      select x.id, x.tags from feedback as x
+      select x.id, x.tags, x.corrections ? 'tags' as is_corrected, tags_in(x.uncorrected -> 'tags') as sent from feedback as x
       where x.workspace_id = r.workspace_id and (sole is null or x.workspace_id = any (sole)) and x.id = r.id limit 1
     ) as f on true
-    left join lateral unnest(f.tags || r.former_tags) as t (title) on true
+    left join lateral (
+      select u.title, false as was_sent from unnest(case when f.is_corrected then r.tags else f.tags end || r.former_tags) as u (title)
+      union all select u.title, true from unnest(f.sent) as u (title) where f.is_corrected
+    ) as t on true
     where (r.source_id is not null or r.newest_number is not null) and (f.id is not null or r.former_tags is not null)
     group by r.workspace_id
   loop
-    perform count_tags(ws, '{}', coalesce(gone, '{}'));
+    perform count_tags(ws, coalesce(sent, '{}'), coalesce(gone, '{}'));
     perform forget_unresolved(ws, coalesce(replaced, '{}'));
     perform forget_shares(ws, coalesce(replaced, '{}'));
   end loop;
@@ -153,10 +161,12 @@ end $$;
 
 -- Conversations that are replaced or new, and touched ones, which an older submission only adds to.
 -- A tagger has to read both again, since their texts may change. The unresolved references of
--- replaced messages go: those of conversations that existed before.
+-- replaced messages go: those of conversations that existed before. So do the texts of the search
+-- index that are replaced by other ones.
 create or replace function save_conversations(sole uuid[], changes jsonb) returns void
   language plpgsql as $$
 declare
+  titled record;
   known uuid[] := array(select r.id from jsonb_to_recordset(changes -> 'conversation_touched') as r (id uuid)) || array(
     select c.id from jsonb_to_recordset(changes -> 'conversation') as r (workspace_id uuid, id uuid)
     cross join lateral (
@@ -168,12 +178,29 @@ declare
   touch record;
 begin
   for replaced in
-    select m.workspace_id, array_agg(m.id) as messages
-    from jsonb_to_recordset(changes -> 'message') as m (workspace_id uuid, id uuid, conversation_id uuid)
+    select m.workspace_id, array_agg(m.id) as messages, array_agg(m.id) filter (where x.content <> m.content) as changed
+    from jsonb_to_recordset(changes -> 'message') as m (workspace_id uuid, id uuid, conversation_id uuid, content text)
+    left join lateral (
+      select k.content from message as k
+      where k.workspace_id = m.workspace_id and (sole is null or k.workspace_id = any (sole)) and k.id = m.id limit 1
+    ) as x on true
     where m.conversation_id = any (known)
     group by m.workspace_id
   loop
     perform forget_unresolved(replaced.workspace_id, replaced.messages);
+    perform forget_texts(replaced.workspace_id, coalesce(replaced.changed, '{}'));
+  end loop;
+  for titled in
+    select r.workspace_id, array_agg(r.id) as conversations
+    from jsonb_to_recordset(changes -> 'conversation') as r (workspace_id uuid, id uuid, title text)
+    cross join lateral (
+      select k.title from conversation as k
+      where k.workspace_id = r.workspace_id and (sole is null or k.workspace_id = any (sole)) and k.id = r.id limit 1
+    ) as x
+    where x.title is distinct from r.title
+    group by r.workspace_id
+  loop
+    perform forget_texts(titled.workspace_id, titled.conversations);
   end loop;
   if changes ? 'conversation' then perform put_conversation(sole, changes -> 'conversation'); end if;
   for touch in

@@ -1,112 +1,4 @@
--- The search index (0001_7_search.sql). It has the words of each feedback that a worker has read,
--- and changes under the lock of the workspace's progress row. Replaced and removed feedback leaves
--- it at once, by `forget_shares`.
-
--- Indexes texts whose feedback still has this version. Numbers follow the times of creation, so
--- that a block has texts of few days, and lists find the newest in few blocks.
--- texts: [{id, text_version, words}].
-create or replace function index_texts(ws uuid, texts jsonb) returns void
-  language plpgsql as $$
-declare
-  first integer;
-  numbered jsonb;
-begin
-  first := coalesce(
-    (select s.number + 1 from search_text as s where s.workspace_id = ws and s.number >= 0 order by s.number desc limit 1), 0);
-  numbered := (
-    select jsonb_agg(jsonb_build_object('id', n.id, 'number', first + n.place - 1, 'created_at', n.created_at, 'words', n.words))
-    from (
-      select t.id, t.words, f.created_at, row_number() over (order by f.created_at, t.id) as place
-      from jsonb_to_recordset(texts) as t (id uuid, text_version text, words text)
-      cross join lateral (
-        select k.number, k.created_at from feedback as k where k.workspace_id = ws and k.id = t.id offset 0
-      ) as f
-      where f.number::text = t.text_version and t.words is not null
-    ) as n
-  );
-  if numbered is null then return; end if;
-  perform forget_texts(ws, array(select t.id from jsonb_to_recordset(numbered) as t (id uuid)));
-  insert into search_text (workspace_id, record_id, number, hashes)
-  select g.workspace_id, t.id, t.number, t.words
-  from workspace_progress as g cross join jsonb_to_recordset(numbered) as t (id uuid, number integer, words bigint[])
-  where g.workspace_id = ws;
-  insert into search_block as k (workspace_id, block, hash, places)
-  select g.workspace_id, t.number / 1024, w.hash, array_agg((t.number % 1024)::smallint order by t.number)
-  from workspace_progress as g cross join jsonb_to_recordset(numbered) as t (number integer, words bigint[])
-  cross join lateral unnest(t.words) as w (hash)
-  where g.workspace_id = ws
-  group by g.workspace_id, t.number / 1024, w.hash
-  on conflict (workspace_id, block, hash) do update set places = k.places || excluded.places;
-  insert into search_span as k (workspace_id, block, texts, least_at, greatest_at)
-  select g.workspace_id, t.number / 1024, count(*), min(t.created_at), max(t.created_at)
-  from workspace_progress as g cross join jsonb_to_recordset(numbered) as t (number integer, created_at timestamptz)
-  where g.workspace_id = ws
-  group by g.workspace_id, t.number / 1024
-  on conflict (workspace_id, block) do update set
-    texts = k.texts + excluded.texts, least_at = least(k.least_at, excluded.least_at),
-    greatest_at = greatest(k.greatest_at, excluded.greatest_at);
-end $$;
-
--- Takes the texts of these records out of the index.
-create or replace function forget_texts(ws uuid, records uuid[]) returns void
-  language plpgsql
-  set enable_seqscan = off
-as $$
-declare
-  numbers integer[] := array(
-    select s.number from search_text as s where s.workspace_id = ws and s.record_id = any (records));
-  b record;
-  words bigint[];
-begin
-  for b in
-    select n.number / 1024 as block, array_agg(n.number) as numbers, array_agg((n.number % 1024)::smallint) as places
-    from unnest(numbers) as n (number) group by n.number / 1024
-  loop
-    words := array(
-      select distinct unnest(s.hashes) from search_text as s where s.workspace_id = ws and s.number = any (b.numbers));
-    update search_block as k set places = places_without(k.places, b.places)
-    where k.workspace_id = ws and k.block = b.block and k.hash = any (words);
-    delete from search_block as k
-    where k.workspace_id = ws and k.block = b.block and k.hash = any (words) and k.places = '{}';
-    update search_span as k set texts = k.texts - cardinality(b.numbers) where k.workspace_id = ws and k.block = b.block;
-    delete from search_span as k where k.workspace_id = ws and k.block = b.block and k.texts <= 0;
-    delete from search_text as s where s.workspace_id = ws and s.number = any (b.numbers);
-  end loop;
-end $$;
-
-create or replace function places_without(places smallint[], gone smallint[]) returns smallint[]
-  language sql immutable as $$
-  select coalesce(array_agg(p.place order by p.place), '{}') from unnest(places) as p (place) where p.place <> all (gone)
-$$;
-
--- Indexes texts that need no tags (see index_texts).
-create or replace function store_words(ws uuid, texts jsonb) returns void
-  language plpgsql
-  set enable_seqscan = off
-  set enable_bitmapscan = off
-  set plan_cache_mode = force_generic_plan
-as $$
-begin
-  if lock_progress(ws) then perform index_texts(ws, texts); end if;
-end $$;
-
--- The feedback among these that is not indexed.
-create or replace function texts_to_index(ws uuid, feedback_ids uuid[])
-returns table (id uuid, text_version text, text text)
-  language plpgsql stable
-  set enable_seqscan = off
-  set enable_bitmapscan = off
-  set plan_cache_mode = force_generic_plan
-as $$
-#variable_conflict use_column
-begin
-  return query
-    select f.id, f.number::text, concat_ws(E'\n', f.title, f.description)
-    from feedback as f
-    where f.workspace_id = ws and f.id = any (feedback_ids) and not exists (
-      select from search_text as s where s.workspace_id = ws and s.record_id = f.id offset 0
-    );
-end $$;
+-- How a search reads the index (search-index.sql).
 
 -- The blocks in the order of a list, with the earliest or latest time of each. Parameters of the
 -- query: $1 the workspace, $2 filters, $3 and $4 the place after which the list goes on.
@@ -115,7 +7,7 @@ create or replace function search_blocks_query(is_oldest_first boolean) returns 
   select format(
     'select array_agg(p.block order by p.%1$I %2$s), array_agg(p.%1$I order by p.%1$I %2$s)
      from search_span as p
-     where p.workspace_id = $1 and ($3 is null or p.%3$I %4$s ($3::timestamp at time zone ''utc''))
+     where p.workspace_id = $1 and p.block < 1048576 and ($3 is null or p.%3$I %4$s ($3::timestamp at time zone ''utc''))
        and ($2 ->> ''createdFrom'' is null or p.greatest_at >= ($2 ->> ''createdFrom'')::timestamptz)
        and ($2 ->> ''createdTo'' is null or p.least_at < ($2 ->> ''createdTo'')::timestamptz)',
     case when is_oldest_first then 'least_at' else 'greatest_at' end, case when is_oldest_first then 'asc' else 'desc' end,
@@ -123,36 +15,44 @@ create or replace function search_blocks_query(is_oldest_first boolean) returns 
 $$;
 
 -- The feedback with the searched words in the blocks $7: how many there are, and those behind the
--- place that meet the condition. $5: hashes, $6: their bits. First, it looks which blocks have all
--- words.
+-- place that meet the condition. $5: hashes, $6: their bits, $8: the block that is not filed. First,
+-- it looks which filed blocks have all words.
 create or replace function search_texts_query(needed text, condition text, is_behind boolean, is_oldest_first boolean)
 returns text
   language sql immutable as $$
   select format(
     'select count(*), array_agg(r.id) filter (where r.is_match), array_agg(r.created_at) filter (where r.is_match)
      from (
-       select b.block, bit_or(w.bit) as mask from unnest($7) as b (block) cross join unnest($5, $6) as w (hash, bit)
+       select b.block * 1024 + x.place as number, x.mask
+       from (
+         select b.block, bit_or(w.bit) as mask from unnest($7) as b (block) cross join unnest($5, $6) as w (hash, bit)
+         cross join lateral (
+           select 1 from search_block as k where k.workspace_id = $1 and k.block = b.block and k.hash = w.hash offset 0
+         ) as k
+         group by b.block
+       ) as b
        cross join lateral (
-         select 1 from search_block as k where k.workspace_id = $1 and k.block = b.block and k.hash = w.hash offset 0
-       ) as k
-       group by b.block
-     ) as b
-     cross join lateral (
-       select m.place, bit_or(w.bit) as mask from unnest($5, $6) as w (hash, bit)
-       cross join lateral (
-         select k.places from search_block as k where k.workspace_id = $1 and k.block = b.block and k.hash = w.hash offset 0
-       ) as k
-       cross join lateral unnest(k.places) as m (place)
-       group by m.place
+         select m.place, bit_or(w.bit) as mask from unnest($5, $6) as w (hash, bit)
+         cross join lateral (
+           select k.places from search_block as k where k.workspace_id = $1 and k.block = b.block and k.hash = w.hash offset 0
+         ) as k
+         cross join lateral unnest(k.places) as m (place)
+         group by m.place
+       ) as x
+       where (%1$s)
+       union all
+       select t.number, (select bit_or(w.bit) from unnest($5, $6) as w (hash, bit) where w.hash = any (t.hashes))
+       from search_text as t
+       where t.workspace_id = $1 and t.number between $8 * 1024 and $8 * 1024 + 1023 and $8 = any ($7)
      ) as x
      cross join lateral (
-       select t.record_id from search_text as t where t.workspace_id = $1 and t.number = b.block * 1024 + x.place offset 0
+       select t.record_id from search_text as t where t.workspace_id = $1 and t.number = x.number offset 0
      ) as t
      cross join lateral (
        select r.id, r.created_at, (%3$s) %4$s as is_match from feedback as r
        where r.workspace_id = $1 and r.id = t.record_id offset 0
      ) as r
-     where (%1$s) and (%2$s)',
+     where %2$s',
     replace(needed, 'mask', 'b.mask'), replace(needed, 'mask', 'x.mask'), condition,
     case when is_behind then
       format('and (r.created_at, r.id) %s ($3::timestamp at time zone ''utc'', $4)', case when is_oldest_first then '>' else '<' end)
@@ -177,6 +77,9 @@ declare
   asked jsonb := case when filters ?| array['customerId', 'accountId'] then current_filters(ws, filters) else filters end;
   behind timestamptz := after_at::timestamp at time zone 'utc';
   texts_query text := search_texts_query(needed, condition, after_id is not null, is_oldest_first);
+  open_block integer := (
+    select s.block from search_span as s
+    where s.workspace_id = ws and s.block < 1048576 and not s.is_filed order by s.block desc limit 1);
   blocks integer[];
   edges timestamptz[];
   edge timestamptz;
@@ -193,7 +96,7 @@ begin
   execute search_blocks_query(is_oldest_first) into blocks, edges using ws, asked, after_at, after_id;
   while first <= cardinality(blocks) loop
     execute texts_query into seen, found_ids, found_ats
-    using ws, asked, after_at, after_id, hashes, bits, blocks[first : first + step - 1];
+    using ws, asked, after_at, after_id, hashes, bits, blocks[first : first + step - 1], open_block;
     looked := looked + seen;
     ids := ids || found_ids;
     ats := ats || found_ats;
@@ -235,8 +138,8 @@ begin
   end loop;
 end $$;
 
--- The hashes among these that a text has.
-create or replace function known_hashes(ws uuid, hashes bigint[]) returns bigint[]
+-- The hashes among these that a text has, in blocks from `first_block` on.
+create or replace function known_hashes(ws uuid, hashes bigint[], first_block integer) returns bigint[]
   language plpgsql stable
   set enable_seqscan = off
   set enable_bitmapscan = off
@@ -245,9 +148,15 @@ begin
   return array(
     select w.hash from unnest(hashes) as w (hash) cross join lateral (
       select 1 from search_span as s cross join lateral (
-        select 1 from search_block as k where k.workspace_id = ws and k.block = s.block and k.hash = w.hash offset 0
+        select 1 from search_block as k
+        where s.is_filed and k.workspace_id = ws and k.block = s.block and k.hash = w.hash
+        union all
+        select 1 from search_text as t
+        where not s.is_filed and t.workspace_id = ws and t.number between s.block * 1024 and s.block * 1024 + 1023
+          and w.hash = any (t.hashes)
+        offset 0
       ) as k
-      where s.workspace_id = ws limit 1
+      where s.workspace_id = ws and s.block >= first_block and s.block < first_block + 1048576 limit 1
     ) as f
   );
 end $$;

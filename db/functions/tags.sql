@@ -15,13 +15,14 @@ declare
   c record;
 begin
   return query
-    select 'feedback', f.id, f.number, f.number::text, case when f.tags_generated then null else f.tags end,
+    select 'feedback', f.id, f.number, tagged_version(f.number, f.corrections), case when f.tags_generated then null else f.tags end,
       concat_ws(E'\n', f.title, f.description)
     from feedback as f
     where f.workspace_id = ws and f.id = any (feedback_ids) and (f.tags_generated or (not is_retag and f.tags <> '{}'))
       and (is_retag or not exists (
         select from tag_share as s
-        where s.workspace_id = ws and s.record_id = f.id and s.text_version = f.number::text and s.tagger_version = tagger
+        where s.workspace_id = ws and s.record_id = f.id and s.text_version = tagged_version(f.number, f.corrections)
+          and s.tagger_version = tagger
         offset 0
       ));
   for c in select k.id, k.number from conversation as k where k.workspace_id = ws and k.id = any (conversation_ids) loop
@@ -67,7 +68,7 @@ end $$;
 -- Stores generated tags and shares for the records whose text has not changed since the tagger read
 -- it. Tags of people stay. A repetition stores the same tags and shares. Returns how many records
 -- it stored. tagged: [{record, id, number, text_version, tags, judged, given, hashes, traits,
--- tag_hashes, titles, words}]. The search index gets the words of feedback.
+-- tag_hashes, titles}].
 create or replace function store_tags(ws uuid, tagger integer, tagged jsonb, most_terms bigint) returns integer
   language plpgsql
   set enable_seqscan = off
@@ -83,7 +84,6 @@ begin
   perform write_tags(ws, tagger, tagged, standing);
   perform subtract_shares(ws, standing);
   perform add_shares(ws, tagger, tagged, standing);
-  perform index_texts(ws, tagged);
   select * into memory from tag_memory where workspace_id = ws;
   perform forget_oldest(ws, true, memory.judged_terms - most_terms);
   perform forget_oldest(ws, false, memory.terms - memory.judged_terms - most_terms);
@@ -100,9 +100,9 @@ begin
   standing := array(
     select t.id from jsonb_to_recordset(tagged) as t (record text, id uuid, text_version text, judged boolean)
     cross join lateral (
-      select k.number, k.tags_generated from feedback as k where k.workspace_id = ws and k.id = t.id and t.record = 'feedback' offset 0
+      select tagged_version(k.number, k.corrections) as version, k.tags_generated from feedback as k where k.workspace_id = ws and k.id = t.id and t.record = 'feedback' offset 0
     ) as f
-    where f.number::text = t.text_version and f.tags_generated <> t.judged
+    where f.version = t.text_version and f.tags_generated <> t.judged
   );
   for c in
     select t.id, t.text_version from jsonb_to_recordset(tagged) as t (record text, id uuid, text_version text)

@@ -1,6 +1,8 @@
 -- Creates a webhook that gets the changes after `after`, or after the last change if that is null.
 -- Returns its id; null if the workspace is deleted.
-create or replace function create_webhook(ws uuid, of_url text, after bigint) returns uuid
+create or replace function create_webhook(
+  ws uuid, of_url text, after bigint, of_kinds text[], of_filter jsonb, holds boolean
+) returns uuid
   language plpgsql
   set enable_seqscan = off
 as $$
@@ -10,7 +12,8 @@ declare
 begin
   if not lock_progress(ws) then return null; end if;
   select g.change_position into last from workspace_progress as g where g.workspace_id = ws;
-  insert into webhook (workspace_id, id, url, state, position) values (ws, new_id, of_url, 'active', coalesce(after, last));
+  insert into webhook (workspace_id, id, url, state, position, kinds, filter, hold_until_tagged)
+  values (ws, new_id, of_url, 'active', coalesce(after, last), of_kinds, of_filter, holds);
   return new_id;
 end $$;
 

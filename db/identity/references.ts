@@ -102,3 +102,19 @@ export const readFeedbackReferences = (
     const found = new Map(rows.map((row) => [row.id, row]))
     return own.map(({ id }) => found.get(id))
   })
+
+export const hasFeedback = async (sql: Sql, workspaceId: string, id: string): Promise<boolean> =>
+  (await readFeedbackReferences(sql, [{ workspaceId, id }]))[0] !== undefined
+
+/** The epochs of keys, in their order. `number`: of the last removal; 0 for none. */
+export const findEpochs = (
+  sql: Sql,
+  asked: readonly { workspaceId: string; key: string }[],
+): Promise<{ epoch: number; number: number }[]> =>
+  ofEachWorkspace(asked, async (workspaceId, own) => {
+    const rows = await sql<{ key: string; epoch: number; number: number }[]>`
+      select key_id as key, epoch, number::float8 as number from purged_key
+      where workspace_id = ${workspaceId} and key_id = any (${own.map(({ key }) => key)}::uuid[])`
+    const found = new Map(rows.map((row) => [row.key, row]))
+    return own.map(({ key }) => found.get(key) ?? NEVER_PURGED)
+  })

@@ -20,7 +20,7 @@ create table token (
   id uuid primary key,
   workspace_id uuid references workspace (id) on delete cascade,
   hash bytea not null unique,
-  scopes text[] not null check (cardinality(scopes) > 0 and scopes <@ array['submit', 'read', 'read:personal', 'admin', 'operator']),
+  scopes text[] not null check (cardinality(scopes) > 0 and scopes <@ array['submit', 'read', 'read:personal', 'edit', 'admin', 'operator']),
   bootstrap boolean not null default false,
   created_at timestamptz not null default now(),
   expires_at timestamptz,

@@ -39,6 +39,13 @@ create table feedback (
   -- The version of the tagger that generated the tags. Null if people gave them, or if no tagger has
   -- read the record yet.
   tagger_version integer,
+  is_hidden boolean not null default false,
+  -- What people have set, by the members of a correction, and what the source sent for these columns.
+  -- Null if nothing is corrected.
+  corrections jsonb,
+  uncorrected jsonb,
+  -- The number at acceptance of the newest correction of each member, for replays.
+  correction_numbers jsonb,
   change_position bigint not null,
   primary key (workspace_id, id)
 );
@@ -47,6 +54,7 @@ create index feedback_account on feedback (workspace_id, account_id, created_at,
 create index feedback_project on feedback (workspace_id, project_id, created_at, id) where project_id is not null;
 create index feedback_created on feedback (workspace_id, created_at, id) where created_at is not null;
 create index feedback_source on feedback (workspace_id, source, created_at, id) where source is not null;
+create index feedback_hidden on feedback (workspace_id, created_at, id) where is_hidden;
 create index feedback_changed on feedback (workspace_id, change_position) where change_position is not null;
 
 create table conversation (
@@ -119,6 +127,7 @@ create table source (
   workspace_id uuid not null,
   source text not null,
   -- All ratings that the source has sent, also in versions of feedback that were replaced or purged.
+  -- Corrections do not count: what a person types must not move the scale of a source.
   ratings bigint not null default 0,
   least_rating double precision,
   most_rating double precision,
@@ -141,8 +150,11 @@ create table source (
   end) stored,
   -- The address of a record in its source, with {sourceId} in place of its id.
   link text,
+  -- The declared fields: an array of objects with name, path and of. Null without any.
+  fields jsonb,
   primary key (workspace_id, source)
 );
+create index source_fields on source (workspace_id, source) where fields is not null;
 
 -- One row for each feedback, for queries without joins. Feedback without an account belongs to the
 -- account of its contact.
@@ -153,7 +165,20 @@ create view feedback_view as
     a.id as account_id, a.name as account_name, a.domain as account_domain, a.contract_value as account_contract_value,
     f.project_id, p.name as project_name,
     case when f.rating between s.scale_low and s.scale_high
-      then (f.rating - s.scale_low) / (s.scale_high - s.scale_low) end as satisfaction
+      then (f.rating - s.scale_low) / (s.scale_high - s.scale_low) end as satisfaction,
+    f.is_hidden,
+    -- Of each name, the declaration of the source counts. Else that of the first source that declares
+    -- it of contacts or accounts, since these have no source of their own.
+    (select jsonb_object_agg(d.name, d.value) from (
+      select distinct on (e.name) e.name, coalesce(o.record -> e.path, o.record #> string_to_array(e.path, '.')) as value
+      from source as g
+      cross join jsonb_to_recordset(g.fields) as e (name text, path text, "of" text)
+      cross join lateral (
+        select case e."of" when 'feedback' then f.source_data when 'contact' then c.properties else a.properties end as record
+      ) as o
+      where g.workspace_id = f.workspace_id and g.fields is not null and (g.source = f.source or e."of" <> 'feedback')
+      order by e.name, g.source <> f.source, g.source collate "C"
+    ) as d where jsonb_typeof(d.value) in ('string', 'number', 'boolean')) as fields
   from feedback as f
   left join contact as c on c.workspace_id = f.workspace_id and c.id = f.contact_id
   left join account as a on a.workspace_id = f.workspace_id and a.id = coalesce(f.account_id, c.account_id)
@@ -161,12 +186,13 @@ create view feedback_view as
   left join source as s on s.workspace_id = f.workspace_id and s.source = f.source;
 
 create view feedback_tag as
-  select f.workspace_id, f.id as feedback_id, t.tag from feedback as f, unnest(f.tags) as t (tag);
+  select f.workspace_id, f.id as feedback_id, t.tag from feedback as f, unnest(f.tags) as t (tag) where not f.is_hidden;
 
 -- Planner statistics would keep texts of people until the next analyze.
 alter table feedback_category alter title set statistics 0;
 alter table feedback alter description set statistics 0, alter title set statistics 0, alter tags set statistics 0,
-  alter source_id set statistics 0, alter source_data set statistics 0;
+  alter source_id set statistics 0, alter source_data set statistics 0, alter corrections set statistics 0,
+  alter uncorrected set statistics 0, alter correction_numbers set statistics 0;
 alter table conversation alter external_id set statistics 0, alter title set statistics 0, alter tags set statistics 0,
   alter properties set statistics 0;
 alter table message alter external_id set statistics 0, alter content set statistics 0, alter source_url set statistics 0,

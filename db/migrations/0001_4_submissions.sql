@@ -18,9 +18,9 @@ create table submission (
   -- Keyed hashes.
   idempotency_key text collate "C",
   body_hash text collate "C",
-  -- By this id, a purge finds the idempotency keys to free. It is the id of the submission's contact
-  -- or conversation, or the key by which its record waits for a contact. A purge that removes data of
-  -- the conversation, or the dead submission, puts its own id here. Null without an idempotency key.
+  -- By this id, a purge finds the idempotency keys to free. It is the id of the submission's contact,
+  -- feedback or conversation. A purge that removes the feedback, data of the conversation, or the dead
+  -- submission, puts its own id here. Null without an idempotency key.
   subject_id uuid,
   -- Of a finished purge that matched: the change position that covers all its removals.
   change_position bigint,
@@ -61,6 +61,8 @@ create table purge (
   -- The key in `unresolved` of records that name the purged external id without a contact. These
   -- records are removed as well.
   unresolved_key uuid,
+  -- Feedback that is removed by its id.
+  feedback_ids uuid[] not null default '{}',
   -- The keys to look for in dead submissions.
   keys uuid[] not null,
   -- Further values of submission.subject_id for the contacts.

@@ -12,6 +12,11 @@ create table webhook (
   -- and is not stored. The former secret also signs until former_secret_until.
   secret integer not null default 1,
   former_secret_until timestamptz,
+  -- The kinds whose changes it gets, and the filters of its feedback as they were given; null for all.
+  kinds text[],
+  filter jsonb,
+  -- Whether feedback without tags waits for them, for a bounded time.
+  hold_until_tagged boolean not null default false,
   delivered bigint not null default 0,
   -- How often the failing delivery was attempted, and since when it fails.
   attempts integer not null default 0,

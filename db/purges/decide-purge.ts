@@ -4,12 +4,15 @@ import {
   emailKey,
   type HashKey,
   idOfEpoch,
+  ownId,
   type Realm,
+  recordContactKey,
 } from '../../contract/identity/keys.ts'
+import type { Deletion } from '../../contract/correction.ts'
 import { choosePurged, type PurgeCandidate } from '../../contract/identity/purge-keys.ts'
 import type { PurgeRequest } from '../../contract/purge-request.ts'
 import type { PurgeIdentifiers } from '../../contract/receipt.ts'
-import { numberAtAcceptance, type SubmissionOf } from '../../contract/submission.ts'
+import { numberAtAcceptance, type Removal } from '../../contract/submission.ts'
 import type { Sql } from '../connection/postgres.ts'
 
 /** The stored data about a purge request. */
@@ -47,35 +50,82 @@ const loadPurge = async (sql: Sql, realm: Realm, { id, email }: PurgeRequest): P
  */
 type PurgeOutcome = 'decided' | 'unmatched' | 'busy'
 
+/** What a removal takes, as of a position of the workspace. */
+type FoundRemoval = ReturnType<typeof choosePurged> &
+  Pick<LoadedPurge, 'position' | 'idKey' | 'waitingKey'> & {
+    feedbackIds: string[]
+    identifiers: PurgeIdentifiers | null
+  }
+
 /**
- * Decides a purge in its place in the log, and moves the position. Before the call, all earlier
- * submissions must be applied, and the records of merged contacts moved.
+ * Decides a purge or a deletion in its place in the log, and moves the position. Before the call, all
+ * earlier submissions must be applied, and the records of merged contacts moved.
  */
 export const decidePurge = async (
   { sql, hashKey }: { sql: Sql; hashKey: HashKey },
-  submission: SubmissionOf<'purge_contact'>,
+  submission: Removal,
   position: number,
 ): Promise<PurgeOutcome> => {
-  const { workspaceId, submissionId, number, body, idempotency } = submission
+  const { workspaceId, submissionId, number, operation, body, idempotency } = submission
   const realm = { hashKey, workspaceId }
-  const loaded = await loadPurge(sql, realm, body)
-  if (loaded?.position !== position) return 'busy'
-  const chosen = choosePurged(realm, body, loaded.candidates)
+  const found = await (operation === 'delete_feedback' ? findDeletion(sql, realm, body) : findPurge(sql, realm, body))
+  if (found?.position !== position) return 'busy'
   const purge = {
     id: submissionId,
     number,
     acceptanceNumber: numberAtAcceptance(submission),
-    identifiers: identifiersOf(realm, body),
+    operation,
+    identifiers: found.identifiers,
     idempotencyKey: idempotency?.key ?? null,
     bodyHash: idempotency?.body ?? null,
   }
   const [row] = await sql<[{ outcome: PurgeOutcome }]>`
     select decide_purge(
-      ${workspaceId}::uuid, ${position}::bigint, ${sql.json(purge)}::jsonb, ${chosen.contactIds}::uuid[],
-      ${chosen.endedKeys}::uuid[], ${chosen.keys}::uuid[], ${chosen.formerKeys}::uuid[], ${loaded.idKey}::uuid,
-      ${loaded.waitingKey}::uuid
+      ${workspaceId}::uuid, ${position}::bigint, ${sql.json(purge)}::jsonb, ${found.contactIds}::uuid[],
+      ${found.endedKeys}::uuid[], ${found.keys}::uuid[], ${found.formerKeys}::uuid[], ${found.idKey}::uuid,
+      ${found.waitingKey}::uuid, ${found.feedbackIds}::uuid[]
     ) as outcome`
   return row.outcome
+}
+
+const findPurge = async (sql: Sql, realm: Realm, body: PurgeRequest): Promise<FoundRemoval | undefined> => {
+  const loaded = await loadPurge(sql, realm, body)
+  if (loaded === undefined) return undefined
+  const chosen = choosePurged(realm, body, loaded.candidates)
+  return { ...loaded, ...chosen, feedbackIds: [], identifiers: identifiersOf(realm, body) }
+}
+
+type DeletedRow = { position: number; isStored: boolean; source: string; sourceId: string | null; hasContact: boolean }
+
+/**
+ * A feedback, and the contact that belongs to it alone unless other feedback names this contact. The
+ * key of the feedback ends, so the same `sourceId` later gets another id.
+ */
+const findDeletion = async (sql: Sql, realm: Realm, { id }: Deletion): Promise<FoundRemoval | undefined> => {
+  const contactId = recordContactKey(realm, id)
+  const [row] = await sql<DeletedRow[]>`
+    select g.applied_number::float8 as position, f.id is not null as "isStored", f.source, f.source_id as "sourceId",
+      c.id is not null and not exists (
+        select from feedback as o where o.workspace_id = ${realm.workspaceId} and o.contact_id = ${contactId} and o.id <> ${id}
+      ) as "hasContact"
+    from workspace_progress as g
+    left join feedback as f on f.workspace_id = g.workspace_id and f.id = ${id}
+    left join contact as c on c.workspace_id = g.workspace_id and c.id = ${contactId} and f.id is not null
+    where g.workspace_id = ${realm.workspaceId}`
+  if (row === undefined) return undefined
+  const { position, isStored, source, sourceId, hasContact } = row
+  const key = sourceId === null ? id : ownId(realm, 'feedback', source, sourceId)
+  return {
+    position,
+    contactIds: hasContact ? [contactId] : [],
+    endedKeys: isStored ? [key] : [],
+    keys: isStored ? [...new Set([id, key])] : [id],
+    formerKeys: [],
+    idKey: null,
+    waitingKey: null,
+    feedbackIds: isStored ? [id] : [],
+    identifiers: null,
+  }
 }
 
 const identifiersOf = (realm: Realm, { id, email }: PurgeRequest): PurgeIdentifiers => {

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { type HashKey, idOfEpoch, type Realm } from '../../contract/identity/keys.ts'
 import { namedKeys } from '../../contract/identity/purge-keys.ts'
 import type { RemovalJob } from '../../contract/jobs.ts'
-import { numberAtAcceptance, type Submission } from '../../contract/submission.ts'
+import { isRemoval, numberAtAcceptance, type Submission } from '../../contract/submission.ts'
 import type { Sql } from '../connection/postgres.ts'
 import { removeRecords, withoutContacts } from './removal.ts'
 
@@ -34,7 +34,8 @@ export const parsePurgedKey = (line: string): PurgedKey => v.parse(purgedKey, JS
 
 /**
  * Raises each epoch that is lower in this database, as after the restore of an old backup. Purges
- * the contacts whose id is a former own id of these keys, and the records that wait for such an id.
+ * the contacts and feedback whose id is a former own id of these keys, and the records that wait for such
+ * an id.
  * Submissions since the purge stay. Pass all keys of one purge in one call. Returns how many
  * contacts it removed. A repeated call changes nothing.
  */
@@ -87,7 +88,7 @@ export const withoutPurged = async (
   realm: Realm,
   submission: Submission,
 ): Promise<Submission | undefined> => {
-  if (submission.operation === 'purge_contact') return submission
+  if (isRemoval(submission)) return submission
   const gone = await sql<{ id: string }[]>`
     select key_id as id from purged_key
     where workspace_id = ${realm.workspaceId} and key_id = any (${namedKeys(realm, submission)}::uuid[])
@@ -105,6 +106,7 @@ export const countUnpurged = async (sql: Sql, keys: readonly PurgedKey[]): Promi
     const [row] = await sql<[{ left: number }]>`
       select coalesce(sum(
         cardinality(contacts_to_end(g.workspace_id, jsonb_build_array(k -> 'formerIds'), (k ->> 'number')::bigint))
+        + cardinality(feedback_to_end(g.workspace_id, jsonb_build_array(k -> 'formerIds'), (k ->> 'number')::bigint))
         + case when coalesce(p.epoch, 0) < (k ->> 'epoch')::int then 1 else 0 end), 0)::float8 as left
       from workspace_progress as g
       cross join jsonb_array_elements(${sql.json(own.map(withFormerIds))}::jsonb) as k

@@ -4,7 +4,7 @@ import { sourcedContacts } from '../../contract/conversation-record.ts'
 import { keysOfContact, type NamedKey, contactIdInAnySource } from '../../contract/identity/named-keys.ts'
 import { contactKeys, namedKeys } from '../../contract/identity/purge-keys.ts'
 import type { Realm } from '../../contract/identity/keys.ts'
-import type { Submission, SubmissionOf } from '../../contract/submission.ts'
+import type { Removal, Submission, SubmissionOf } from '../../contract/submission.ts'
 
 /**
  * A step removes about this many records. It holds the lock of the workspace. Most of its time goes
@@ -16,12 +16,13 @@ export const RECORDS_PER_STEP = 250
  * A decided purge. `keys`: the keys to look for in dead submissions. `subjectIds`: the subjects of
  * the submissions whose idempotency keys it frees.
  */
-type PurgeUnderWay = { number: number; keys: string[]; subjectIds: string[] }
+type PurgeUnderWay = { number: number; operation: Removal['operation']; keys: string[]; subjectIds: string[] }
 
 /** Undefined once the purge is finished. */
 export const findPurge = async (sql: Sql, { workspaceId, purgeId }: RemovalJob): Promise<PurgeUnderWay | undefined> => {
   const [purge] = await sql<PurgeUnderWay[]>`
-    select number::float8 as number, keys, contact_ids || subject_ids || id as "subjectIds"
+    select number::float8 as number, keys, contact_ids || subject_ids || id as "subjectIds",
+      case when cardinality(feedback_ids) > 0 then 'delete_feedback' else 'purge_contact' end as operation
     from purge where workspace_id = ${workspaceId} and id = ${purgeId}`
   return purge
 }
@@ -117,6 +118,8 @@ export const withoutContacts = (
     case 'submit_conversation':
       return conversationWithout(realm, submission, gone)
     case 'create_feedback':
+    case 'correct_feedback':
+    case 'delete_feedback':
     case 'identify_contact':
     case 'purge_contact':
       return undefined

@@ -1,49 +1,92 @@
 import type { Sql } from '../connection/postgres.ts'
-import { type Dimension, DIMENSIONS, over, rowsToCount } from './counts.ts'
-import { currentFilters, type FeedbackFilters } from './lists.ts'
+import { BAD, type CountRequest, type Dimension, type Figures, over, partsOf, rowsToCount } from './counts.ts'
+import { currentFilters } from './filters.ts'
+import { findUnknownWords } from './search.ts'
 
-/** Compares the feedback before `splitAt` with the feedback from then on. */
-export type ComparisonRequest = {
-  workspaceId: string
+/** From the first time on, and before the second. */
+export type ComparedSpan = { from: string; to: string }
+/** Compares the feedback of two spans, in groups. `order`: the figure whose change is looked for. */
+export type ComparisonRequest = Pick<CountRequest, 'workspaceId' | 'filters' | 'declared' | 'limit'> & {
   by: Dimension
-  filters: FeedbackFilters
-  limit: number
-  splitAt: string
+  before: ComparedSpan
+  after: ComparedSpan
+  order: 'feedback' | 'satisfaction'
 }
-export type GroupChange = { key: string | null; name: string | null; before: number; after: number }
-export type Comparison = { before: number; after: number; grows: GroupChange[]; falls: GroupChange[] }
+export type GroupChange = { key: string | null; name: string | null; before: Figures; after: Figures }
+/**
+ * `grows`: the groups whose figure is greater in the later span, the greatest change first.
+ * `unknownWords`: if there is nothing to compare, the searched words that no text has.
+ */
+export type Comparison = {
+  before: Figures
+  after: Figures
+  grows: GroupChange[]
+  falls: GroupChange[]
+  unknownWords: string[] | undefined
+}
 
-/** Compares the feedback of groups before and after a time. `filters` bound both spans. */
-export const compareSpans = async (
-  sql: Sql,
-  { workspaceId, by, filters, limit, splitAt }: ComparisonRequest,
-): Promise<Comparison> => {
-  const { text, name } = DIMENSIONS[by]
+/** Compares groups of feedback of two spans. */
+export const compareSpans = async (sql: Sql, request: ComparisonRequest): Promise<Comparison> => {
+  const { workspaceId, by, filters, declared, limit, before, after, order } = request
+  const { text, name } = partsOf(by, declared)
   const asked = await currentFilters(sql, workspaceId, filters)
-  const rows = await sql.unsafe<(GroupChange & { all_before: number; all_after: number })[]>(
-    `with x as (${rowsToCount([by], filters, ', r.created_at < $4::timestamptz as is_before')}),
-    g as (
-      select k1, count(*) filter (where is_before) as before, count(*) filter (where not is_before) as after
-      from x group by k1
-    ),
+  const change = order === 'feedback' ? 'after_feedback - before_feedback' : 'after_satisfaction - before_satisfaction'
+  const rows = await sql.unsafe<ComparisonRow[]>(
+    `with x as (${rowsToCount({ by: [by], filters, declared }, `, ${isIn('$4', '$5')} as is_before, ${isIn('$6', '$7')} as is_after`)}),
+    g as (select *, ${change} as change from (select k1, ${FIGURES} from x group by k1) as f),
     changed as (
-      (select * from g where after > before order by after - before desc, k1 limit $3)
+      (select * from g where change > 0 order by change desc, k1 limit $3)
       union all
-      (select * from g where after < before order by after - before, k1 limit $3)
+      (select * from g where change < 0 order by change, k1 limit $3)
     )
-    select w.*, ${over(text, 0)} as key, ${over(name, 0)} as name, g.before::float8, g.after::float8
-    from (
-      select count(*) filter (where is_before)::float8 as all_before, count(*) filter (where not is_before)::float8 as all_after
-      from x where is_first
-    ) as w left join changed as g on true
-    order by abs(g.after - g.before) desc, g.k1`,
-    [workspaceId, sql.json(asked), limit, splitAt],
+    select '-infinity'::float8 as place, 0::float8 as change, null as key, null as name, ${FIGURES} from x where is_first
+    union all
+    select -abs(change)::float8, change::float8, ${over(text, 0)}, ${over(name, 0)}, ${COLUMNS.join()} from changed
+    order by place, key`,
+    [workspaceId, sql.json(asked), limit, before.from, before.to, after.from, after.to],
   )
-  const changes = rows.map((row) => ({ key: row.key, name: row.name, before: row.before, after: row.after }))
+  const [all, ...groups] = rows.map(changeOf)
+  const isEmpty = all!.before.feedback + all!.after.feedback === 0
   return {
-    before: rows[0]!.all_before,
-    after: rows[0]!.all_after,
-    grows: changes.filter(({ before, after }) => after > before),
-    falls: changes.filter(({ before, after }) => after < before),
+    before: all!.before,
+    after: all!.after,
+    grows: groups.filter((_, at) => rows[at + 1]!.change > 0),
+    falls: groups.filter((_, at) => rows[at + 1]!.change < 0),
+    unknownWords: isEmpty ? await findUnknownWords(sql, workspaceId, filters.q) : undefined,
   }
 }
+
+type Named<Prefix extends string> = { [Name in keyof Figures as `${Prefix}_${Name}`]: Figures[Name] }
+type ComparisonRow = { key: string | null; name: string | null; change: number } & Named<'before'> & Named<'after'>
+
+const isIn = (from: string, to: string): string =>
+  `r.created_at >= ${from}::timestamptz and r.created_at < ${to}::timestamptz`
+
+const figuresOf = (span: string): string => {
+  const rated = `nullif(count(satisfaction) filter (where is_${span}), 0)::float8`
+  return `count(*) filter (where is_${span})::float8 as ${span}_feedback,
+    count(satisfaction) filter (where is_${span})::float8 as ${span}_rated,
+    round((sum(satisfaction) filter (where is_${span}) / ${rated})::numeric, 4)::float8 as ${span}_satisfaction,
+    round((count(*) filter (where is_${span} and satisfaction <= ${BAD}) / ${rated})::numeric, 4)::float8 as ${span}_bad`
+}
+const FIGURES = `${figuresOf('before')}, ${figuresOf('after')}`
+const COLUMNS = ['before', 'after'].flatMap((span) =>
+  ['feedback', 'rated', 'satisfaction', 'bad'].map((name) => `${span}_${name}`),
+)
+
+const changeOf = (row: ComparisonRow): GroupChange => ({
+  key: row.key,
+  name: row.name,
+  before: {
+    feedback: row.before_feedback,
+    rated: row.before_rated,
+    satisfaction: row.before_satisfaction,
+    bad: row.before_bad,
+  },
+  after: {
+    feedback: row.after_feedback,
+    rated: row.after_rated,
+    satisfaction: row.after_satisfaction,
+    bad: row.after_bad,
+  },
+})

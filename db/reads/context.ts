@@ -25,7 +25,7 @@ export type AccountRow = {
   properties: string
 }
 
-/** Returns undefined if the feedback does not exist. */
+/** Returns undefined if the feedback does not exist, or is hidden. */
 export const readFeedbackContext = async (
   sql: Sql,
   workspaceId: string,
@@ -35,7 +35,7 @@ export const readFeedbackContext = async (
     select f.source_id as "sourceId", left(f.source_data::text, ${READ_JSON_CHARACTERS}) as "sourceData",
       case when c.id is not null then json_build_object('id', c.id, 'name', c.name, 'email', c.email,
         'properties', left(c.properties::text, ${READ_JSON_CHARACTERS}), 'feedback', (
-          select count(*) from feedback as o where o.workspace_id = ${workspaceId} and o.contact_id = c.id)) end as customer,
+          select count(*) from feedback as o where o.workspace_id = ${workspaceId} and o.contact_id = c.id and not o.is_hidden)) end as customer,
       case when a.id is not null then json_build_object('id', a.id, 'name', a.name, 'domain', a.domain, 'contractValue', a.contract_value,
         'properties', left(a.properties::text, ${READ_JSON_CHARACTERS})) end as account,
       case when p.id is not null then json_build_object('id', p.id, 'name', p.name) end as project
@@ -43,7 +43,7 @@ export const readFeedbackContext = async (
     left join contact as c on c.workspace_id = f.workspace_id and c.id = f.contact_id
     left join account as a on a.workspace_id = f.workspace_id and a.id = coalesce(f.account_id, c.account_id)
     left join project as p on p.workspace_id = f.workspace_id and p.id = f.project_id
-    where f.workspace_id = ${workspaceId} and f.id = ${id}`
+    where f.workspace_id = ${workspaceId} and f.id = ${id} and not f.is_hidden`
   return row
 }
 

@@ -1,13 +1,17 @@
 import type { Sql } from '../connection/postgres.ts'
-import { conditionOf, currentFilters, type FeedbackFilters, SATISFACTION } from './lists.ts'
+import { conversationsToCount } from './conversation-counts.ts'
+import { type DeclaredFields, fieldValue, hasOwners, OWNER_JOINS } from './field-values.ts'
+import { conditionOf, currentFilters, type FeedbackFilters, SATISFACTION } from './filters.ts'
+import type { CountedKind } from './records.ts'
+import { findUnknownWords } from './search.ts'
 
 /**
  * What feedback is counted by. `key`: SQL over `r`, and over `c` for feedback without an account.
  * `text` and `name`: the key `k` as text, and its name. `every`: the keys of time follow each other at
  * this distance.
  */
-export const DIMENSIONS = {
-  tag: { key: 'r.tag', text: 'k', name: 'null::text' },
+const DIMENSIONS = {
+  tag: { key: 'unnest(t.tags_or_null)', text: 'k', name: 'null::text' },
   source: { key: 'r.source', text: 'k', name: 'null::text' },
   project: {
     key: 'r.project_id',
@@ -38,9 +42,21 @@ export const DIMENSIONS = {
   },
   rating: { key: 'r.rating', text: 'k::text', name: 'null::text' },
 } as const
-export type Dimension = keyof typeof DIMENSIONS
-export const DIMENSION_NAMES = Object.keys(DIMENSIONS) as [Dimension, ...Dimension[]]
+export type FixedDimension = keyof typeof DIMENSIONS
+export type Dimension = FixedDimension | `field.${string}`
+export const DIMENSION_NAMES = Object.keys(DIMENSIONS) as [FixedDimension, ...FixedDimension[]]
 type DimensionParts = { key: string; text: string; name: string; every?: string }
+
+export const isFixedDimension = (name: string): name is FixedDimension => Object.hasOwn(DIMENSIONS, name)
+
+/** The names of the declared fields among dimensions. */
+export const fieldsAmong = (by: readonly Dimension[]): string[] =>
+  by.flatMap((name) => (isFixedDimension(name) ? [] : name.slice('field.'.length)))
+
+export const partsOf = (name: Dimension, declared: DeclaredFields = []): DimensionParts =>
+  isFixedDimension(name)
+    ? DIMENSIONS[name]
+    : { key: fieldValue(fieldsAmong([name])[0]!, declared), text: 'k', name: 'null::text' }
 
 /** One dimension, or two different ones. */
 export type Dimensions = readonly [Dimension] | readonly [Dimension, Dimension]
@@ -58,12 +74,16 @@ export type Figures = { feedback: number; rated: number; satisfaction: number | 
 export type Group = Figures & { keys: { key: string | null; name: string | null }[] }
 
 export const ORDERS = ['feedback', 'satisfaction', 'bad', 'key'] as const
-export type CountOrder = (typeof ORDERS)[number]
+/** `contractValue`: the greatest first, if the first dimension is the account. */
+export type CountOrder = (typeof ORDERS)[number] | 'contractValue'
 
 export type CountRequest = {
   workspaceId: string
+  /** What is counted; feedback by default. */
+  of?: CountedKind | undefined
   by: Dimensions
   filters: FeedbackFilters
+  declared?: DeclaredFields | undefined
   /**
    * `feedback`: most first, the default. `satisfaction` and `bad`: the least content first. `key`: in
    * the order of the keys, the latest time first, which is the default for times.
@@ -76,26 +96,37 @@ export type CountRequest = {
 /** The place of a group in its order. */
 export type GroupPlace = readonly [rank: number, ...keys: string[]]
 
-/** `groups`: how many there are. `next`: the place where the next page begins, if there is one. */
-export type FeedbackCounts = { total: Figures; groups: number; top: Group[]; next: GroupPlace | undefined }
+/**
+ * `groups`: how many there are. `next`: the place where the next page begins, if there is one.
+ * `unknownWords`: if there is nothing to count, the searched words that no text has.
+ */
+export type FeedbackCounts = {
+  total: Figures
+  groups: number
+  top: Group[]
+  next: GroupPlace | undefined
+  unknownWords?: string[] | undefined
+}
 
 /**
  * Counts feedback, in total and in groups. By tag, a feedback counts in the group of each of its tags.
  * A week or month without feedback between others has a group as well, if it is the only dimension.
  */
 export const countFeedback = async (sql: Sql, request: CountRequest): Promise<FeedbackCounts> => {
-  const { workspaceId, by, filters, limit, after } = request
-  const asked = await currentFilters(sql, workspaceId, filters)
-  const parts: readonly DimensionParts[] = by.map((name) => DIMENSIONS[name])
+  const { workspaceId, of, by, filters, declared, limit, after } = request
+  const asked = await currentFilters(sql, workspaceId, filters, of)
+  const parts = by.map((name) => partsOf(name, declared))
   const keys = parts.map((_, at) => `k${at + 1}`)
   const texts = parts.map(({ text }, at) => `coalesce(${over(text, at)}, '')`)
   const rows = await sql.unsafe<CountRow[]>(
-    `with x as (${rowsToCount(by, filters)}),
-    found as (select ${keys.join()}, ${FIGURES} from x group by ${keys.join()}),
-    g as (${everyTime(parts)}),
-    whole as (
-      select ${FIGURES}, (select count(*) from g) as groups from x where is_first
+    `with part as (
+      select ${keys.join()}, is_first, ${FIGURES}
+      from (${of === 'conversation' ? conversationsToCount(request) : rowsToCount(request)}) as x
+      group by ${keys.join()}, is_first
     ),
+    found as (select ${keys.join()}, ${SUMS} from part group by ${keys.join()}),
+    g as (${everyTime(parts)}),
+    whole as (select ${SUMS}, (select count(*) from g) as groups from part where is_first),
     placed as (select g.*, ${rankOf(request)} as rank from g),
     shown as (
       select * from placed ${after ? `where (rank, ${texts.join()}) > ($4::float8, ${keys.map((_, at) => `$${at + 5}`).join()})` : ''}
@@ -116,6 +147,7 @@ export const countFeedback = async (sql: Sql, request: CountRequest): Promise<Fe
     total: { feedback, rated, satisfaction, bad },
     groups,
     top: top.map((row) => groupOf(row, by)),
+    unknownWords: feedback === 0 ? await findUnknownWords(sql, workspaceId, filters.q, of) : undefined,
     next: last && [last.rank, last.key_1 ?? '', ...(by.length > 1 ? [last.key_2 ?? ''] : [])],
   }
 }
@@ -154,6 +186,10 @@ export const over = (text: string, at: number): string => text.replaceAll(/\bk\b
 const FIGURES = `count(*) as feedback, count(satisfaction) as rated, sum(satisfaction) as total,
   count(*) filter (where satisfaction <= ${BAD}) as bad`
 
+/** Adds up figures of groups. So the total needs no second pass over the rows. */
+const SUMS = `coalesce(sum(feedback), 0) as feedback, coalesce(sum(rated), 0) as rated, sum(total) as total,
+  coalesce(sum(bad), 0) as bad`
+
 /** The figures of a row, with four decimals. */
 const figuresOf = (of: string, prefix: string): string => {
   const ratio = (sum: string): string => `round((${of}.${sum} / nullif(${of}.rated, 0)::float8)::numeric, 4)::float8`
@@ -162,29 +198,25 @@ const figuresOf = (of: string, prefix: string): string => {
 }
 
 /**
- * The rows to count. Only tags give a feedback several rows; one of them is the first. A join with
- * `unnest` would take longer. The condition stands inside, since Postgres does not move it below
- * `unnest`. `$2::jsonb is not null` gives the filters a type, also if no condition uses them.
+ * The rows to count. Only tags give a feedback several rows; one of them is the first.
+ * `$2::jsonb is not null` gives the filters a type, also if no condition uses them.
  */
-export const rowsToCount = (by: Dimensions, filters: FeedbackFilters, more = ''): string => {
-  const where = `r.workspace_id = $1::uuid and ($2::jsonb is not null) and (${conditionOf(filters)})`
+export const rowsToCount = (
+  { by, filters, declared = [] }: Pick<CountRequest, 'by' | 'filters' | 'declared'>,
+  more = '',
+): string => {
   const isByTag = by.includes('tag')
-  const from = isByTag
-    ? `(
-      select r.*, unnest(t.tags_or_null) as tag, generate_subscripts(t.tags_or_null, 1) as place
-      from feedback as r cross join lateral (select coalesce(nullif(r.tags, '{}'), array[null])) as t (tags_or_null)
-      where ${where}
-    )`
-    : 'feedback'
+  const fields = [...fieldsAmong(by), ...Object.keys(filters.fields ?? {})]
   const customer = by.includes('account')
     ? 'left join contact as c on c.workspace_id = r.workspace_id and c.id = r.contact_id and r.account_id is null'
     : ''
   return `
-    select ${by.map((name, at) => `${DIMENSIONS[name].key} as k${at + 1}`).join()}, ${SATISFACTION} as satisfaction,
-      ${isByTag ? 'r.place = 1' : 'true'} as is_first${more}
-    from ${from} as r ${customer}
+    select ${by.map((name, at) => `${partsOf(name, declared).key} as k${at + 1}`).join()}, ${SATISFACTION} as satisfaction,
+      ${isByTag ? 'generate_subscripts(t.tags_or_null, 1) = 1' : 'true'} as is_first${more}
+    from feedback as r ${hasOwners(fields, declared) ? OWNER_JOINS : customer}
     left join source as s on s.workspace_id = r.workspace_id and s.source = r.source
-    ${isByTag ? '' : `where ${where}`}`
+    ${isByTag ? `cross join lateral (select coalesce(nullif(r.tags, '{}'), array[null])) as t (tags_or_null)` : ''}
+    where r.workspace_id = $1::uuid and ($2::jsonb is not null) and (${conditionOf(filters, declared)})`
 }
 
 /** The groups. If the only dimension is a time, every time from the first to the last has one. */
@@ -203,10 +235,15 @@ const rankOf = ({ by, order }: CountRequest): string => {
     case 'feedback':
       return '-g.feedback::float8'
     case 'satisfaction':
-      return 'coalesce(g.total / nullif(g.rated, 0), 2)::float8'
+      return rounded('coalesce(g.total / nullif(g.rated, 0)::float8, 2)')
     case 'bad':
-      return 'coalesce(-g.bad / nullif(g.rated, 0)::float8, 1)::float8'
+      return rounded('coalesce(-g.bad / nullif(g.rated, 0)::float8, 1)')
+    case 'contractValue':
+      return `coalesce(-(select a.contract_value from account as a where a.workspace_id = $1 and a.id = g.k1), 1)::float8`
     case 'key':
       return isTime ? '-extract(epoch from g.k1)::float8' : '0::float8'
   }
 }
+
+/** The last digits of a mean depend on the order in which Postgres reads, so a cursor leaves them out. */
+const rounded = (rank: string): string => `round((${rank})::numeric, 9)::float8`

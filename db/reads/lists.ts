@@ -1,25 +1,20 @@
-import { hasPhrase, type Search } from '../../contract/search.ts'
 import type { Sql } from '../connection/postgres.ts'
-import { type ListPlace, RECORD_TABLES, readRecords, type RecordKind } from './records.ts'
-import { findAllIds, findPlaces, findUnknownWords, searchCondition } from './search.ts'
-
-/** Filters for feedback. Each one narrows the list. */
-export type FeedbackFilters = {
-  source?: string | undefined
-  /** Feedback with all of these tags. */
-  tag?: readonly string[] | undefined
-  customerId?: string | undefined
-  /** The account of the feedback; without one, that of its customer. */
-  accountId?: string | undefined
-  projectId?: string | undefined
-  ratingMin?: number | undefined
-  ratingMax?: number | undefined
-  satisfactionMax?: number | undefined
-  createdFrom?: string | undefined
-  createdTo?: string | undefined
-  /** Words of the title or the description. Statements need its stored hashes (`withStoredHashes`). */
-  q?: Search | undefined
-}
+import { type DeclaredFields, fieldValueAlone } from './field-values.ts'
+import {
+  conjunction,
+  CONDITIONS,
+  conversationCondition,
+  currentFilters,
+  type FeedbackFilters,
+  fieldConditions,
+  given,
+  LEADING,
+  RANGES,
+  shownOf,
+  type SqlFilters,
+} from './filters.ts'
+import { type CountedKind, type ListPlace, RECORD_TABLES, readRecords, type RecordKind } from './records.ts'
+import { findConversations, findPlaces, findUnknownWords, type FoundPlaces } from './search.ts'
 
 /**
  * The keys of contacts or accounts, in canonical form. `externalKey`: of an external id, in all
@@ -41,6 +36,7 @@ export type ListRequest = {
   workspaceId: string
   kind: RecordKind
   filters: FeedbackFilters & MessageFilters & LookUpKeys
+  declared?: DeclaredFields
   after: ListPlace | undefined
   isOldestFirst: boolean
   limit: number
@@ -51,75 +47,6 @@ export type ListRequest = {
  * search without any match, its words that no text has.
  */
 export type ListPage = { records: string[]; next: ListPlace | undefined; unknownWords?: string[] }
-
-// Conditions are SQL over `r`. $1 is the workspace and $2 the filters (`list_query` in reads.sql),
-// with the members that `current_filters` adds.
-const idsIn = (name: 'customerIds' | 'accountIds' | 'movingIds'): string =>
-  `any (array(select jsonb_array_elements_text($2 -> '${name}')::uuid))`
-
-/** The satisfaction of feedback `r` of a source `s`, as in `feedback_view`. */
-export const SATISFACTION = `case when r.rating between s.scale_low and s.scale_high
-  then (r.rating - s.scale_low) / (s.scale_high - s.scale_low) end`
-
-/** Filters with an index. The first given filter selects the index of the list. */
-const LEADING = {
-  conversationId: `r.conversation_id = ($2 ->> 'conversationId')::uuid`,
-  customerId: `r.contact_id = ${idsIn('customerIds')}`,
-  accountId: `(coalesce(r.account_id, (select c.account_id from contact as c where c.workspace_id = $1 and c.id = r.contact_id))
-    = ${idsIn('accountIds')} or r.account_id is null and r.contact_id = ${idsIn('movingIds')})`,
-  projectId: `r.project_id = ($2 ->> 'projectId')::uuid`,
-  source: `r.source = $2 ->> 'source'`,
-}
-/** Ranges of the time that orders the list. */
-const RANGES = {
-  createdFrom: `r.created_at >= ($2 ->> 'createdFrom')::timestamptz`,
-  createdTo: `r.created_at < ($2 ->> 'createdTo')::timestamptz`,
-}
-const CONDITIONS = {
-  ...LEADING,
-  ratingMin: `r.rating >= ($2 ->> 'ratingMin')::float8`,
-  ratingMax: `r.rating <= ($2 ->> 'ratingMax')::float8`,
-  satisfactionMax: `exists (
-    select from source as s where s.workspace_id = $1 and s.source = r.source
-      and ${SATISFACTION} <= ($2 ->> 'satisfactionMax')::float8)`,
-  tag: `r.tags @> array(select jsonb_array_elements_text($2 -> 'tag'))`,
-}
-
-/** The condition of an account for statements that find all of its feedback at once. */
-const WHOLE_ACCOUNT = `r.id in (
-  select o.id from feedback as o where o.workspace_id = $1 and o.account_id = ${idsIn('accountIds')}
-  union all
-  select o.id from feedback as o
-  where o.workspace_id = $1 and o.account_id is null and o.contact_id = ${idsIn('movingIds')}
-  union all
-  select o.id from contact as c
-  join feedback as o on o.workspace_id = c.workspace_id and o.contact_id = c.id and o.account_id is null
-  where c.workspace_id = $1 and c.account_id = ($2 ->> 'accountId')::uuid)`
-
-/** All filters as one condition, for filters of `currentFilters`. */
-export const conditionOf = (filters: FeedbackFilters): string =>
-  conjunction([
-    ...given({ ...CONDITIONS, accountId: WHOLE_ACCOUNT }, filters),
-    ...given(RANGES, filters),
-    ...(filters.q ? [searchCondition(filters.q)] : []),
-  ])
-
-/**
- * The filters with the ids that their customer and account mean now, and with the feedback that has
- * their phrases. A count that begins in the moment of a merge can still miss some of the moved
- * feedback.
- */
-export const currentFilters = async (
-  sql: Sql,
-  workspaceId: string,
-  { q, ...filters }: FeedbackFilters,
-): Promise<FeedbackFilters> => {
-  const found = q && hasPhrase(q) ? { ...filters, foundIds: await findAllIds(sql, workspaceId, q) } : filters
-  if (filters.customerId === undefined && filters.accountId === undefined) return found
-  const [row] = await sql<[{ filters: FeedbackFilters }]>`
-    select current_filters(${workspaceId}::uuid, ${sql.json(found)}::jsonb) as filters`
-  return row.filters
-}
 
 /** The most records that one call looks at. Then it returns its matches and the place to go on. */
 const MOST_LOOKED = 20_000
@@ -139,57 +66,79 @@ export const readList = async (sql: Sql, request: ListRequest, mostLooked = MOST
   )
   const isCut = read.length < shown.length
   const last = isCut ? shown[read.length - 1] : matches.length > limit ? shown.at(-1) : next
-  const hasNone = filters.q !== undefined && matches.length === 0 && after === undefined && last === undefined
+  const isEmpty = matches.length === 0 && after === undefined && last === undefined
+  const unknownWords = isEmpty ? await findUnknownWords(sql, workspaceId, filters.q, countedKind(kind)) : undefined
   return {
     records: read.filter((record) => record !== undefined),
     next: last && { at: last.at, id: last.id },
-    ...(hasNone && { unknownWords: await findUnknownWords(sql, workspaceId, filters.q!) }),
+    ...(unknownWords && { unknownWords }),
   }
 }
 
+const countedKind = (kind: RecordKind): CountedKind => (kind === 'conversation' ? kind : 'feedback')
+
 /** The next places of a list, one more than its page. `next`: the place behind all that it looked at. */
-const readPlaces = async (
-  sql: Sql,
-  request: ListRequest,
-  mostLooked: number,
-): Promise<{ matches: ListPlace[]; next: ListPlace | undefined }> => {
-  const { workspaceId, kind, filters, after, isOldestFirst, limit } = request
-  const { q: search, ...others } = filters
+const readPlaces = async (sql: Sql, request: ListRequest, mostLooked: number): Promise<FoundPlaces> => {
+  const { workspaceId, kind, filters: asked, declared, after, isOldestFirst, limit } = request
+  const { q: search, ...filters } = asked
+  const most = limit + 1
+  const place = { workspaceId, after, isOldestFirst, most }
+  if (kind === 'conversation') return readConversationPlaces(sql, request, mostLooked)
+  const ofFields = fieldConditions(filters, (name) => fieldValueAlone(name, declared))
+  const shown = kind === 'feedback' ? [shownOf(filters)] : []
   if (search !== undefined) {
-    const condition = conjunction([...given(CONDITIONS, filters), ...given(RANGES, filters)])
-    const wanted = {
-      workspaceId,
-      search,
-      filters: others,
-      condition,
-      after,
-      isOldestFirst,
-      most: limit + 1,
-      mostLooked,
-    }
-    return findPlaces(sql, wanted)
+    const condition = conjunction([...shown, ...given(CONDITIONS, filters), ...given(RANGES, filters), ...ofFields])
+    return findPlaces(sql, { ...place, search, filters, condition, mostLooked })
   }
   const [leading] = given(LEADING, filters)
   const isOwned = leading === LEADING.customerId || leading === LEADING.accountId
-  const scope = conjunction([...(leading && !isOwned ? [leading] : []), ...given(RANGES, filters)])
-  const condition = conjunction(given(CONDITIONS, filters).filter((each) => each !== leading))
-  const rest = sql`${scope}::text, ${condition}::text, ${sql.json(others)}::jsonb, ${after?.at ?? null}::text,
-    ${after?.id ?? null}::uuid, ${isOldestFirst}::boolean, ${limit + 1}::int, ${mostLooked}::int`
+  const scope = conjunction([...(leading && !isOwned ? [leading] : []), ...given(RANGES, filters), ...shown])
+  const condition = conjunction([...given(CONDITIONS, filters).filter((each) => each !== leading), ...ofFields])
+  const rest = restOf(sql, { ...place, scope, condition, filters, mostLooked })
   const isLookUp = LOOK_UPS.some((name) => filters[name] !== undefined)
-  const places = isLookUp
-    ? sql`look_up_places(${workspaceId}::uuid, ${RECORD_TABLES[kind]}::text, ${sql.json(others)}::jsonb,
-        ${after?.at ?? null}::text, ${after?.id ?? null}::uuid, ${isOldestFirst}::boolean, ${limit + 1}::int)`
-    : isOwned
-      ? sql`list_owned_places(${workspaceId}::uuid, ${leading}::text, ${rest})`
-      : sql`list_places(${workspaceId}::uuid, ${RECORD_TABLES[kind]}::text, ${rest})`
+  return lookAt(
+    sql,
+    isLookUp
+      ? sql`look_up_places(${workspaceId}::uuid, ${RECORD_TABLES[kind]}::text, ${sql.json(filters)}::jsonb,
+        ${after?.at ?? null}::text, ${after?.id ?? null}::uuid, ${isOldestFirst}::boolean, ${most}::int)`
+      : isOwned
+        ? sql`list_owned_places(${workspaceId}::uuid, ${leading}::text, ${rest})`
+        : sql`list_places(${workspaceId}::uuid, ${RECORD_TABLES[kind]}::text, ${rest})`,
+  )
+}
+
+/** No index of conversations begins with a filter. A search finds all of them before it lists them. */
+const readConversationPlaces = async (
+  sql: Sql,
+  { workspaceId, filters, after, isOldestFirst, limit }: ListRequest,
+  mostLooked: number,
+): Promise<FoundPlaces> => {
+  const asked = await currentFilters(sql, workspaceId, filters, 'conversation')
+  const place = { workspaceId, after, isOldestFirst, most: limit + 1 }
+  const condition = conversationCondition(filters)
+  if (filters.q !== undefined) return findConversations(sql, { ...place, filters: asked, condition })
+  const scope = conjunction(given(RANGES, filters))
+  const rest = restOf(sql, { ...place, scope, condition, filters: asked, mostLooked })
+  return lookAt(sql, sql`list_places(${workspaceId}::uuid, 'conversation', ${rest})`)
+}
+
+type Looked = Pick<ListRequest, 'after' | 'isOldestFirst'> & {
+  scope: string
+  condition: string
+  filters: SqlFilters
+  most: number
+  mostLooked: number
+}
+
+/** The last parameters of `list_places`. */
+const restOf = (
+  sql: Sql,
+  { scope, condition, filters, after, isOldestFirst, most, mostLooked }: Looked,
+) => sql`${scope}::text, ${condition}::text, ${sql.json(filters)}::jsonb, ${after?.at ?? null}::text,
+  ${after?.id ?? null}::uuid, ${isOldestFirst}::boolean, ${most}::int, ${mostLooked}::int`
+
+const lookAt = async (sql: Sql, places: ReturnType<Sql>): Promise<FoundPlaces> => {
   const found = await sql<(ListPlace & { is_match: boolean; is_end: boolean })[]>`
     select id, at, is_match, is_end from ${places}`
   return { matches: found.filter(({ is_match }) => is_match), next: found.find(({ is_end }) => is_end) }
 }
-
-const given = (conditions: Readonly<Record<string, string>>, filters: Readonly<Record<string, unknown>>): string[] =>
-  Object.keys(conditions)
-    .filter((name) => filters[name] !== undefined)
-    .map((name) => conditions[name]!)
-
-const conjunction = (conditions: readonly string[]): string => conditions.join(' and ') || 'true'

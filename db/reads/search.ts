@@ -2,7 +2,7 @@ import { hasPhrase, type Search, type SearchedTerm } from '../../contract/search
 import type { HashKey } from '../../contract/identity/keys.ts'
 import type { Sql } from '../connection/postgres.ts'
 import { storedHashes } from '../tags/tag-hashes.ts'
-import type { ListPlace } from './records.ts'
+import type { CountedKind, ListPlace } from './records.ts'
 
 /**
  * The request with the hashes that the index of its workspace has, in place of those of the search.
@@ -53,53 +53,88 @@ const planOf = ({ parts }: Search): { hashes: number[]; bits: string[]; needed: 
   return { hashes, bits, needed }
 }
 
-/** SQL for the texts of the index that have the words: their block and place. $1 is the workspace. */
-const indexedTexts = (search: Search): string => {
+/** The texts of feedback and of conversations are in blocks from these on (0001_7_search.sql). */
+const FIRST_BLOCKS: Readonly<Record<CountedKind, number>> = { feedback: 0, conversation: 1_048_576 }
+
+/** SQL for the numbers of the texts of the index that have the words. $1 is the workspace. */
+const indexedTexts = (search: Search, of: CountedKind): string => {
   const { hashes, bits, needed } = planOf(search)
-  return `select x.block, x.place from (
-    select k.block, m.place, bit_or(w.bit) as mask
-    from unnest(array[${hashes.join()}]::bigint[], array[${bits.join()}]::bigint[]) as w (hash, bit)
-    cross join search_span as s
+  const words = `unnest(array[${hashes.join()}]::bigint[], array[${bits.join()}]::bigint[]) as w (hash, bit)`
+  const first = FIRST_BLOCKS[of]
+  const spans = `s.workspace_id = $1 and s.block >= ${first} and s.block < ${first} + 1048576`
+  return `select x.number from (
+    select k.block * 1024 + m.place as number, bit_or(w.bit) as mask
+    from ${words} cross join search_span as s
     cross join lateral (
       select k.block, k.places from search_block as k
       where k.workspace_id = $1 and k.block = s.block and k.hash = w.hash offset 0
     ) as k
     cross join lateral unnest(k.places) as m (place)
-    where s.workspace_id = $1
+    where ${spans} and s.is_filed
     group by k.block, m.place
+    union all
+    select t.number, (select bit_or(w.bit) from ${words} where w.hash = any (t.hashes)) as mask
+    from search_span as s cross join lateral (
+      select t.number, t.hashes from search_text as t
+      where t.workspace_id = $1 and t.number between s.block * 1024 and s.block * 1024 + 1023 offset 0
+    ) as t
+    where ${spans} and not s.is_filed
   ) as x where ${needed}`
 }
 
+/** SQL for these texts with their records. An entry of the index that has no text stays. */
+const recordsOf = (search: Search, of: CountedKind): string =>
+  `(${indexedTexts(search, of)}) as i left join search_text as t on t.workspace_id = $1 and t.number = i.number ${JOINS[of].from}`
+
+/** What the texts are joined with, and the id and text of a record; null without a record. */
+const JOINS: Readonly<Record<CountedKind, { from: string; id: string; text: string }>> = {
+  feedback: {
+    from: '',
+    id: 't.record_id',
+    text: `(select concat_ws(E'\\n', f.title, f.description) from feedback as f where f.workspace_id = $1 and f.id = t.record_id)`,
+  },
+  conversation: {
+    from: 'left join message as m on m.workspace_id = $1 and m.id = t.record_id',
+    id: 'coalesce(m.conversation_id, t.record_id)',
+    text: `coalesce(m.content, (select c.title from conversation as c where c.workspace_id = $1 and c.id = t.record_id))`,
+  },
+}
+
 /**
- * The condition that feedback `r` has the searched words, for statements that find all of it at
- * once. The filters of a search with phrases have the ids (`withFoundIds`).
+ * The condition that record `r` has the searched words, for statements that find all records at
+ * once. The filters of a search with phrases have the ids (`currentFilters`).
  */
-export const searchCondition = (search: Search): string =>
+export const searchCondition = (search: Search, of: CountedKind): string =>
   hasPhrase(search)
     ? `r.id = any (array(select jsonb_array_elements_text($2 -> 'foundIds')::uuid))`
-    : `r.id in (
-        select t.record_id from (${indexedTexts(search)}) as i
-        join search_text as t on t.workspace_id = $1 and t.number = i.block * 1024 + i.place)`
+    : `r.id in (select ${JOINS[of].id} from ${recordsOf(search, of)})`
 
 /** The texts of all index entries with these words; null if there is no such record any more. */
 export const readIndexedTexts = (
   sql: Sql,
   workspaceId: string,
   search: Search,
-): AsyncIterable<{ text: string | null }[]> =>
+  of: CountedKind,
+): AsyncIterable<{ id: string; text: string | null }[]> =>
   sql
-    .unsafe<{ text: string | null }[]>(
-      `select case when f.id is not null then concat_ws(E'\\n', f.title, f.description) end as text from (${indexedTexts(search)}) as i
-       left join search_text as t on t.workspace_id = $1 and t.number = i.block * 1024 + i.place
-       left join feedback as f on f.workspace_id = $1 and f.id = t.record_id`,
+    .unsafe<{ id: string; text: string | null }[]>(
+      `select ${JOINS[of].id} as id, ${JOINS[of].text} as text from ${recordsOf(search, of)}`,
       [workspaceId],
     )
     .cursor(TEXTS_OF_A_CURSOR)
 
 const TEXTS_OF_A_CURSOR = 20
 
+/** The ids of all records that have the words and phrases of a search. */
+export const findIds = async (sql: Sql, workspaceId: string, search: Search, of: CountedKind): Promise<string[]> => {
+  const found = new Set<string>()
+  for await (const rows of readIndexedTexts(sql, workspaceId, search, of))
+    for (const { id, text } of rows) if (text !== null && search.matches(text)) found.add(id)
+  return [...found]
+}
+
 /** `next`: the place where the search goes on, if it does. */
-type FoundPlaces = { matches: ListPlace[]; next: ListPlace | undefined }
+export type FoundPlaces = { matches: ListPlace[]; next: ListPlace | undefined }
 
 type SearchRequest = {
   workspaceId: string
@@ -116,6 +151,8 @@ type SearchRequest = {
 
 /** A call for a page checks the phrases of at most about so many texts. */
 const MOST_CHECKED = 5_000
+/** It begins with so many places, since they often are enough. */
+const FIRST_PLACES = 200
 const CHECKED_AT_ONCE = 100
 
 /** At least `most` places of feedback that has the words, if there are as many. */
@@ -123,15 +160,38 @@ export const findPlaces = async (sql: Sql, request: SearchRequest): Promise<Foun
   if (!hasPhrase(request.search)) return readPlaces(sql, request)
   const matches: ListPlace[] = []
   let { after } = request
+  let most = FIRST_PLACES
   for (let checked = 0; checked < MOST_CHECKED;) {
-    const found = await readPlaces(sql, { ...request, after, most: CHECKED_AT_ONCE })
-    const kept = await checkPlaces(sql, request, found)
-    checked += kept.checked
-    matches.push(...kept.matches)
-    after = kept.next
+    const found = await readPlaces(sql, { ...request, after, most })
+    const ids = found.matches.map(({ id }) => id)
+    const kept = await checkTexts(sql, { ...request, ids, enough: request.most - matches.length })
+    const matching = new Set(kept.matching)
+    matches.push(...found.matches.filter(({ id }) => matching.has(id)))
+    after = kept.checked < ids.length ? found.matches[kept.checked - 1] : found.next
     if (after === undefined || matches.length >= request.most) break
+    checked += Math.max(kept.checked, 1)
+    most = MOST_CHECKED
   }
   return { matches, next: after }
+}
+
+type TextCheck = { workspaceId: string; search: Search; ids: readonly string[]; enough?: number }
+
+/** The feedback whose texts match, in the order of `ids`. Ends after `enough` of them. */
+export const checkTexts = async (
+  sql: Sql,
+  { workspaceId, search, ids, enough = Infinity }: TextCheck,
+): Promise<{ matching: string[]; checked: number }> => {
+  const matching: string[] = []
+  let checked = 0
+  while (checked < ids.length && matching.length < enough) {
+    const part = ids.slice(checked, checked + CHECKED_AT_ONCE)
+    const texts = await sql<{ text: string | null }[]>`
+      select text from texts_to_check(${workspaceId}::uuid, ${part}::uuid[])`
+    for (const [at, { text }] of texts.entries()) if (search.matches(text ?? '')) matching.push(part[at]!)
+    checked += texts.length
+  }
+  return { matching, checked }
 }
 
 const readPlaces = async (sql: Sql, request: SearchRequest): Promise<FoundPlaces> => {
@@ -147,48 +207,34 @@ const readPlaces = async (sql: Sql, request: SearchRequest): Promise<FoundPlaces
   return { matches: places, next: places.length === most ? places.at(-1) : undefined }
 }
 
-/** The places whose texts have the phrases. A check that ends early goes on behind its last text. */
-const checkPlaces = async (
+type ConversationsRequest = Omit<SearchRequest, 'search' | 'mostLooked'>
+
+/** The next conversations that meet the condition. Finds all of them. */
+export const findConversations = async (sql: Sql, request: ConversationsRequest): Promise<FoundPlaces> => {
+  const { workspaceId, filters, condition, after, isOldestFirst, most } = request
+  const [comparison, order] = isOldestFirst ? ['>', 'asc'] : ['<', 'desc']
+  const matches = await sql.unsafe<ListPlace[]>(
+    `select r.id, (r.created_at at time zone 'utc')::text as at from conversation as r
+    where r.workspace_id = $1::uuid and ($2::jsonb is not null) and (${condition})
+      and ($3::text is null or (r.created_at, r.id) ${comparison} ($3::text::timestamp at time zone 'utc', $4::uuid))
+    order by r.created_at ${order}, r.id ${order} limit $5`,
+    [workspaceId, sql.json(filters), after?.at ?? null, after?.id ?? null, most],
+  )
+  return { matches: [...matches], next: undefined }
+}
+
+/** The searched words that no text has; undefined without a search. */
+export const findUnknownWords = async (
   sql: Sql,
-  { workspaceId, search }: SearchRequest,
-  { matches, next }: FoundPlaces,
-): Promise<FoundPlaces & { checked: number }> => {
-  const texts = await sql<{ text: string | null }[]>`
-    select text from texts_to_check(${workspaceId}::uuid, ${matches.map(({ id }) => id)}::uuid[])`
-  const checked = texts.length
-  return {
-    matches: matches.filter((_, at) => at < checked && search.matches(texts[at]!.text ?? '')),
-    next: checked < matches.length ? matches[checked - 1] : next,
-    checked: Math.max(checked, 1),
-  }
-}
-
-/** All feedback that has the phrases of a search: its ids, for `searchCondition`. */
-export const findAllIds = async (sql: Sql, workspaceId: string, search: Search): Promise<string[]> => {
-  const all = {
-    workspaceId,
-    search,
-    filters: {} as const,
-    condition: 'true',
-    isOldestFirst: false,
-    mostLooked: MOST_CHECKED,
-  }
-  const ids: string[] = []
-  let after: ListPlace | undefined
-  do {
-    const found = await findPlaces(sql, { ...all, after, most: MOST_CHECKED })
-    ids.push(...found.matches.map(({ id }) => id))
-    after = found.next
-  } while (after !== undefined)
-  return ids
-}
-
-/** The searched words that no feedback has. */
-export const findUnknownWords = async (sql: Sql, workspaceId: string, search: Search): Promise<string[]> => {
+  workspaceId: string,
+  search: Search | undefined,
+  of: CountedKind = 'feedback',
+): Promise<string[] | undefined> => {
+  if (search === undefined) return undefined
   const words = search.parts.flat().flatMap((term) => term.words)
   const hashes = words.flatMap(({ keys }) => keys.flat())
   const [row] = await sql<[{ known: string[] }]>`
-    select known_hashes(${workspaceId}::uuid, ${hashes}::bigint[])::text[] as known`
+    select known_hashes(${workspaceId}::uuid, ${hashes}::bigint[], ${FIRST_BLOCKS[of]}::int)::text[] as known`
   const known = new Set(row.known.map(Number))
   const isKnown = (alternatives: readonly number[]): boolean => alternatives.some((hash) => known.has(hash))
   return [...new Set(words.filter(({ keys }) => !keys.every(isKnown)).map(({ text }) => text))]

@@ -167,16 +167,30 @@ ${wrapped(replaced(table))}`
   }
 }
 
-const replaced = (table: RecordTable): string[] =>
-  written(table).flatMap((name) => {
-    const { stored } = columnOf(name, table)
+const replaced = (table: RecordTable): string[] => [
+  ...written(table).flatMap((name) => {
+    const { stored, correctedBy } = columnOf(name, table)
     if (table.key.includes(name) || stored === 'keep') return []
     // The row to insert into a table that merges has the merged values already.
     if (table.onConflict === 'merge') return `${name} = excluded.${name}`
+    if (correctedBy !== undefined)
+      return `${name} = case when t.corrections ? '${correctedBy}' then t.${name} else excluded.${name} end`
     if (stored === 'sum') return `${name} = t.${name} + excluded.${name}`
     const isChosen = stored === 'greatest' || stored === 'least'
     return `${name} = ${isChosen ? `${stored}(t.${name}, excluded.${name})` : `excluded.${name}`}`
-  })
+  }),
+  ...uncorrected(table),
+]
+
+/** In a table with corrections, a replacement keeps what the source has sent. */
+const uncorrected = ({ columns }: RecordTable): string[] => {
+  const sent = Object.entries(columns).flatMap(([name, { correctedBy }]) =>
+    correctedBy === name ? [`'${name}', excluded.${name}`] : [],
+  )
+  return sent.length === 0
+    ? []
+    : [`uncorrected = case when t.corrections is not null then jsonb_build_object(${sent.join(', ')}) end`]
+}
 
 /** A list with commas, in lines of at most `WIDTH` characters. */
 const wrapped = (parts: readonly string[]): string => {

@@ -1,6 +1,6 @@
 import type { Sql } from '../connection/postgres.ts'
 import { withinTime } from '../../runtime/within-time.ts'
-import { readPosition } from './position.ts'
+import { readPositionAndPurges } from './position.ts'
 
 /**
  * While Postgres is away, the API keeps accepting submissions, and asks Postgres again after this
@@ -15,6 +15,8 @@ type NumberFloor = {
    * it.
    */
   get: (workspaceId: string) => Promise<number>
+  /** Whether the workspace had removals at that time. Redis knows of later ones. */
+  hadPurges: (workspaceId: string) => Promise<boolean>
   /**
    * Call this after each connection to Redis, before the first command: Redis may have lost its
    * data, or another server with another clock may have taken its place.
@@ -22,7 +24,10 @@ type NumberFloor = {
   forget: () => void
 }
 
-type HeldFloor = { floor: Promise<number>; until: number }
+type Floor = { position: number; hadPurges: boolean }
+type HeldFloor = { floor: Promise<Floor>; until: number }
+
+const UNKNOWN: Floor = { position: 0, hadPurges: false }
 
 /**
  * Asks Postgres once for each workspace: from then on Redis knows a higher number. Without the
@@ -30,30 +35,31 @@ type HeldFloor = { floor: Promise<number>; until: number }
  */
 export const createNumberFloor = (sql: Sql, now: () => number): NumberFloor => {
   let asked = new Map<string, HeldFloor>()
-  const ask = async (workspaceId: string): Promise<number> =>
-    (await withinTime(readPosition(sql, workspaceId), ASK_TIMEOUT_MS)) ?? 0
+  const ask = async (workspaceId: string): Promise<Floor> =>
+    (await withinTime(readPositionAndPurges(sql, workspaceId), ASK_TIMEOUT_MS)) ?? UNKNOWN
   const askedOf = (workspaceId: string): HeldFloor => {
     const held = asked.get(workspaceId)
     if (held && now() < held.until) return held
-    const fresh: HeldFloor = { floor: Promise.resolve(0), until: now() + ASK_AGAIN_AFTER_MS }
+    const fresh: HeldFloor = { floor: Promise.resolve(UNKNOWN), until: now() + ASK_AGAIN_AFTER_MS }
     fresh.floor = ask(workspaceId).then(
       (floor) => {
         fresh.until = Infinity
         return floor
       },
-      () => 0,
+      () => UNKNOWN,
     )
     asked.set(workspaceId, fresh)
     return fresh
   }
-  const floorOf: NumberFloor['get'] = async (workspaceId) => {
+  const floorOf = async (workspaceId: string): Promise<Floor> => {
     const held = askedOf(workspaceId)
     const floor = await held.floor
     const isForgotten = asked.get(workspaceId) !== held
     return isForgotten ? floorOf(workspaceId) : floor
   }
   return {
-    get: floorOf,
+    get: async (workspaceId) => (await floorOf(workspaceId)).position,
+    hadPurges: async (workspaceId) => (await floorOf(workspaceId)).hadPurges,
     forget: () => {
       asked = new Map()
     },

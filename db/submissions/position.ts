@@ -8,6 +8,17 @@ export const readPosition = async (sql: Sql, workspaceId: string): Promise<numbe
   return row?.position
 }
 
+/** The position of a workspace, and whether it had removals; undefined for a deleted workspace. */
+export const readPositionAndPurges = async (
+  sql: Sql,
+  workspaceId: string,
+): Promise<{ position: number; hadPurges: boolean } | undefined> => {
+  const [row] = await sql<{ position: number; hadPurges: boolean }[]>`
+    select applied_number::float8 as position, purges > 0 as "hadPurges" from workspace_progress
+    where workspace_id = ${workspaceId}`
+  return row
+}
+
 /** The positions of workspaces. A workspace that is being deleted has none. */
 export const readPositions = async (sql: Sql, workspaceIds: readonly string[]): Promise<Map<string, number>> => {
   const rows = await sql<{ id: string; position: number }[]>`

@@ -47,7 +47,7 @@ const isMoving = (sql: Sql) => sql`
 /** A submission is applied when its records have moved: a later request must find them. */
 const stateOf = (sql: Sql) => sql`case when ${isMoving(sql)} then 'queued' else s.state end`
 
-/** The progress of a submission. `isUnmatched`: a purge that found nothing to remove. */
+/** The progress of a submission. `isUnmatched`: a purge or deletion that found nothing to remove. */
 export type SubmissionProgress = { id: string; state: SubmissionState; isUnmatched: boolean }
 
 /** The progress of the given submissions that have a receipt. */
@@ -58,7 +58,7 @@ export const findProgress = async (
   const found = await ofEachWorkspace(submissions, async (workspaceId, own) => {
     const rows = await sql<SubmissionProgress[]>`
       select id, ${stateOf(sql)} as state,
-        operation = 'purge_contact' and state = 'applied' and change_position is null as "isUnmatched"
+        operation in ('purge_contact', 'delete_feedback') and state = 'applied' and change_position is null as "isUnmatched"
       from submission as s where workspace_id = ${workspaceId} and id = any (${own.map(({ id }) => id)}::uuid[])`
     const byId = new Map(rows.map((row) => [row.id, row]))
     return own.map(({ id }) => byId.get(id))

@@ -1,7 +1,7 @@
 import type { TaggingJob } from '../../contract/jobs.ts'
-import type { Realm } from '../../contract/identity/keys.ts'
+import { idOfEpoch, type Realm } from '../../contract/identity/keys.ts'
 import type { Sql } from '../connection/postgres.ts'
-import { storedHashes } from './tag-hashes.ts'
+import { arrayText, storedHashes } from './tag-hashes.ts'
 
 /** Stored records to tag. */
 export type WantedRecords = Pick<TaggingJob, 'feedbackIds' | 'conversationIds'> & {
@@ -30,16 +30,26 @@ export type StoredText = {
  * messages. A feedback for which the client sent an empty list of tags is left out: clients send
  * such lists for texts that people have not read.
  */
-export const readTexts = (
+export const readTexts = async (
   sql: Sql,
   { workspaceId, feedbackIds, conversationIds, taggerVersion, isRetag }: WantedRecords,
-): Promise<StoredText[]> =>
-  sql<StoredText[]>`
+): Promise<StoredText[]> => {
+  const currentIds = await currentFeedbackIds(sql, workspaceId, feedbackIds)
+  return sql<StoredText[]>`
     select t.record, t.id, t.number::float8 as number, t.text_version as "textVersion", t.tags, t.text
     from texts_to_read(
-      ${workspaceId}::uuid, ${feedbackIds}::uuid[], ${conversationIds}::uuid[], ${taggerVersion}::int, ${isRetag}::boolean
+      ${workspaceId}::uuid, ${currentIds}::uuid[], ${conversationIds}::uuid[], ${taggerVersion}::int, ${isRetag}::boolean
     ) as t
     order by t.number, t.id`.execute()
+}
+
+/** The ids that keys of deleted feedback have now; other ids stay. */
+export const currentFeedbackIds = async (sql: Sql, workspaceId: string, ids: readonly string[]): Promise<string[]> => {
+  const epochs = await sql<{ key: string; epoch: number }[]>`
+    select key_id as key, epoch from purged_key where workspace_id = ${workspaceId} and key_id = any (${[...ids]}::uuid[])`
+  const epochOf = new Map(epochs.map(({ key, epoch }) => [key, epoch]))
+  return ids.map((id) => idOfEpoch(id, epochOf.get(id) ?? 0))
+}
 
 /**
  * The share of one text in the memory: the traits of its terms (`TermCounts` in tagger/memory.ts),
@@ -56,12 +66,7 @@ export type Share = {
   tags: readonly { hash: number; title: string }[]
 }
 
-/** `words`: the hashes of the words of a feedback, for the search index. */
-type Tagged = Omit<StoredText, 'text' | 'tags'> & {
-  tags: readonly string[]
-  share: Share
-  words?: readonly number[] | undefined
-}
+type Tagged = Omit<StoredText, 'text' | 'tags'> & { tags: readonly string[]; share: Share }
 
 /**
  * The memory of a workspace keeps at most so many terms of texts that people tagged, and as many of
@@ -70,8 +75,8 @@ type Tagged = Omit<StoredText, 'text' | 'tags'> & {
 export const MAX_TERMS_OF_TEXTS = 250_000
 
 /**
- * Stores generated tags with the tagger's version, counts them into the workspace's categories, adds
- * the shares to the memory, and the words to the search index. Skips a record that was removed, or whose text has changed, in the
+ * Stores generated tags with the tagger's version, counts them into the workspace's categories, and
+ * adds the shares to the memory. Skips a record that was removed, or whose text has changed, in the
  * meantime. A repetition stores the same tags and shares. Returns how many records it stored.
  */
 export const storeTags = async (
@@ -79,7 +84,7 @@ export const storeTags = async (
   realm: Realm,
   { taggerVersion, tagged, maxTerms }: { taggerVersion: number; tagged: readonly Tagged[]; maxTerms: number },
 ): Promise<number> => {
-  const rows = tagged.map(({ record, id, number, textVersion, tags, share, words }) => ({
+  const rows = tagged.map(({ record, id, number, textVersion, tags, share }) => ({
     record,
     id,
     number,
@@ -91,44 +96,16 @@ export const storeTags = async (
     traits: arrayText(share.terms.map(traitsOf)),
     tag_hashes: hashesText(realm, share.tags),
     titles: share.tags.map(({ title }) => title),
-    ...(words && { words: arrayText(storedHashes(realm, words)) }),
   }))
   const [stored] = await sql<[{ kept: number }]>`
     select store_tags(${realm.workspaceId}::uuid, ${taggerVersion}::int, ${sql.json(rows)}::jsonb, ${maxTerms}::bigint) as kept`
   return stored.kept
 }
 
-/** A stored text that the search index lacks. */
-export type UnindexedText = Pick<StoredText, 'id' | 'textVersion' | 'text'>
-
-/** The texts of this feedback that the search index lacks. */
-export const readUnindexed = (sql: Sql, workspaceId: string, ids: readonly string[]): Promise<UnindexedText[]> =>
-  sql<UnindexedText[]>`
-    select t.id, t.text_version as "textVersion", t.text
-    from texts_to_index(${workspaceId}::uuid, ${[...ids]}::uuid[]) as t`.execute()
-
-type IndexedText = Omit<UnindexedText, 'text'> & { words: readonly number[] }
-
-/** Adds the words of texts to the search index. Skips a text that has changed in the meantime. */
-export const storeWords = async (sql: Sql, realm: Realm, texts: readonly IndexedText[]): Promise<void> => {
-  const rows = texts.map(({ id, textVersion, words }) => ({
-    id,
-    text_version: textVersion,
-    words: arrayText(storedHashes(realm, words)),
-  }))
-  await sql`select store_words(${realm.workspaceId}::uuid, ${sql.json(rows)}::jsonb)`
-}
-
 const hashesText = (realm: Realm, hashed: readonly { hash: number }[]): string => {
   const hashes = hashed.map(({ hash }) => hash)
   return arrayText(storedHashes(realm, hashes))
 }
-
-/**
- * Numbers as the text of a Postgres array. From a JSON array, Postgres would make numerics, then
- * this text, and then parse it.
- */
-const arrayText = (numbers: readonly number[]): string => `{${numbers.join()}}`
 
 const traitsOf = ({ determined, free, valued, given }: Share['terms'][number]): number =>
   Number(determined) + 2 * Number(free) + 4 * Number(valued) + 8 * Number(given)

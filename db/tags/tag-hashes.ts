@@ -26,3 +26,9 @@ export const storedHashes = ({ hashKey, workspaceId }: Realm, hashes: readonly n
     return (high & HIGH_BITS) * LOW + encrypted.readUInt32BE(at * BLOCK_BYTES + 4)
   })
 }
+
+/**
+ * Numbers as the text of a Postgres array. From a JSON array, Postgres would make numerics, then
+ * this text, and then parse it.
+ */
+export const arrayText = (numbers: readonly number[]): string => `{${numbers.join()}}`

@@ -88,9 +88,11 @@ const CALL_WEIGHT = 1_000
 const REQUEST_WEIGHT = 3
 const CHARACTERS_PER_WEIGHT = 300
 
-/** A purge fills a call: the end of a purge trims whole entries up to its number. */
+/** A removal fills a call: its end trims whole entries up to its number. */
 const weightOf = ({ operation, bodyText }: ScriptRequest): number =>
-  operation === 'purge_contact' ? CALL_WEIGHT : REQUEST_WEIGHT + bodyText.length / CHARACTERS_PER_WEIGHT
+  operation === 'purge_contact' || operation === 'delete_feedback'
+    ? CALL_WEIGHT
+    : REQUEST_WEIGHT + bodyText.length / CHARACTERS_PER_WEIGHT
 
 /**
  * The bounds let a call of small bodies block Redis for a millisecond or two. With two calls

@@ -44,6 +44,8 @@ export type LogState = {
   isIdentifyWaiting: boolean
   /** An earlier purge is not applied. */
   isPurgeWaiting: boolean
+  /** Redis knows of a purge or a deletion: own ids can be of another epoch. */
+  hadPurges: boolean
 }
 
 /** `bucket` belongs to the operation's limit. Only a submission that enters the log spends a token. */
@@ -127,11 +129,11 @@ export const callAdmit = async (
   ]
   const { texts, isReplicated } = await send([...keys, ...settings, ...requestsAndItems])
   if (texts === undefined) return { answers: requests.map(() => UNSENT) }
-  const [first, isEmpty, isIdentify, isPurge, isDeep, mustWake] = texts.at(-1)!.split(' ').map(Number)
+  const [first, isEmpty, isIdentify, isPurge, isDeep, mustWake, hadPurges] = texts.at(-1)!.split(' ').map(Number)
   let isLogEmpty = isEmpty === 1
   let isIdentifyWaiting = isIdentify === 1
   const answers = requests.map((request, at): ScriptAnswer => {
-    const log = { isLogEmpty, isIdentifyWaiting, isPurgeWaiting: isPurge === 1 }
+    const log = { isLogEmpty, isIdentifyWaiting, isPurgeWaiting: isPurge === 1, hadPurges: hadPurges === 1 }
     const answer = readAnswer(texts[at]!, request, { idBase, first: first!, place: at + 1, log })
     if (answer.admission.outcome === 'admitted') {
       isLogEmpty = false

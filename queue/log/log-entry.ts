@@ -21,6 +21,8 @@ const LETTERS: Readonly<Record<Operation, string>> = {
   identify_account: 'a',
   submit_conversation: 'c',
   purge_contact: 'p',
+  correct_feedback: 'e',
+  delete_feedback: 'd',
 }
 const OPERATION_OF = new Map(OPERATIONS.map((operation) => [LETTERS[operation], operation]))
 

@@ -14,8 +14,8 @@
 --      call-admit.ts); then the item of each request.
 -- Returns for each request `key outcome remaining reset`, with reset in microseconds. For a former
 -- key, the record stands in the place of the outcome. The last text is
--- `first empty identify purge deep wake`: the number of the first place, then 1 or 0 each. `wake`
--- tells whether a worker has to be woken.
+-- `first empty identify purge deep wake purged`: the number of the first place, then 1 or 0 each. `wake`
+-- tells whether a worker has to be woken, and `purged` whether the workspace had removals.
 local begin, floor, recordSeconds = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local requests = cjson.decode(ARGV[7])
 local call, format = redis.call, string.format
@@ -98,8 +98,8 @@ for i, request in ipairs(requests) do
     last = first + i - 1
     oldest = oldest or last
     letters[i], items[#items + 1] = request.letter, ARGV[7 + i]
-    -- p is a purge. i and c are the operations of `IDENTIFYING` in call-admit.ts.
-    isPurge = isPurge or request.letter == 'p'
+    -- p and d remove records. i and c are the operations of `IDENTIFYING` in call-admit.ts.
+    isPurge = isPurge or request.letter == 'p' or request.letter == 'd'
     if request.letter == 'i' or request.letter == 'c' then identify = last end
     if request.keyHash then
       records[request.keyHash] = request.recordBegin .. format('%x', last)
@@ -138,6 +138,6 @@ end
 -- pace, for which an identify or a purge does not wait.
 local isHeld = isLeased(state, math.floor(now / 1000))
   and (state.took ~= 0 or isDeep(state) or not (identify or isPurge))
-answers[#answers + 1] = format('%s %d %d %d %d %d', whole(first), isEmpty and 1 or 0, isIdentifyWaiting and 1 or 0,
-  isPurgeWaiting and 1 or 0, isDeep(state) and 1 or 0, isHeld and 0 or 1)
+answers[#answers + 1] = format('%s %d %d %d %d %d %d', whole(first), isEmpty and 1 or 0, isIdentifyWaiting and 1 or 0,
+  isPurgeWaiting and 1 or 0, isDeep(state) and 1 or 0, isHeld and 0 or 1, (isPurge or state.purge) and 1 or 0)
 return answers

@@ -21,10 +21,10 @@ import { until } from '../support/until.ts'
 const TIMEOUT_MS = 500
 const CONNECTIONS = 2
 const hashKey = hashKeyFrom('0'.repeat(64))
-const EMPTY = { isLogEmpty: true, isIdentifyWaiting: false, isPurgeWaiting: false }
-const WAITING = { isLogEmpty: false, isIdentifyWaiting: true, isPurgeWaiting: false }
+const EMPTY = { isLogEmpty: true, isIdentifyWaiting: false, isPurgeWaiting: false, hadPurges: false }
+const WAITING = { isLogEmpty: false, isIdentifyWaiting: true, isPurgeWaiting: false, hadPurges: false }
 const FEEDBACK_WAITING = { ...WAITING, isIdentifyWaiting: false }
-const PURGE_WAITING = { isLogEmpty: false, isIdentifyWaiting: false, isPurgeWaiting: true }
+const PURGE_WAITING = { isLogEmpty: false, isIdentifyWaiting: false, isPurgeWaiting: true, hadPurges: true }
 const EMAIL = 'ann@example.org'
 const ANN = randomUUID()
 const BOB = randomUUID()

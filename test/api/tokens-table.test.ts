@@ -17,14 +17,21 @@ const { sql } = await sharedSchema()
 
 const INVALID = ['none', 'malformed', 'unknown', 'revoked', 'expired'] as const
 /** `elsewhere`: a token for submissions, reads and purges in another workspace. */
-const KINDS = [...INVALID, 'elsewhere', 'submit', 'admin', 'operator', 'read'] as const
+const KINDS = [...INVALID, 'elsewhere', 'submit', 'admin', 'operator', 'read', 'edit'] as const
 type Kind = (typeof KINDS)[number]
 
 /** The statuses for all kinds: 401 for invalid tokens. */
-const known = (...statuses: [elsewhere: number, submit: number, admin: number, operator: number, read: number]) => [
+const known = (...[elsewhere, submit, admin, operator, read, edit = read]: Statuses) => [
   ...INVALID.map(() => 401),
-  ...statuses,
+  elsewhere,
+  submit,
+  admin,
+  operator,
+  read,
+  edit,
 ]
+/** A token that may correct has the same status as a token that may read, unless it is given. */
+type Statuses = [elsewhere: number, submit: number, admin: number, operator: number, read: number, edit?: number]
 const FOR_OPERATORS = known(401, 401, 401, 200, 401)
 const FOR_READERS = known(200, 403, 200, 403, 200)
 const NO_RECORD = known(404, 403, 404, 403, 404)
@@ -40,6 +47,8 @@ const TABLE: Readonly<Record<string, readonly number[]>> = {
   'POST /api/v1/accounts/identify': known(201, 201, 201, 403, 403),
   'POST /api/v1/conversations': known(200, 200, 200, 403, 403),
   'POST /api/v1/batch': known(200, 200, 200, 403, 403),
+  [`PATCH /api/v1/feedbacks/${SUBMISSION}`]: known(404, 403, 200, 403, 403, 200),
+  [`DELETE /api/v1/feedbacks/${SUBMISSION}`]: known(404, 403, 200, 403, 403, 403),
   'POST /api/v1/contacts/purge': known(404, 403, 200, 403, 403),
   [RECEIPT]: known(404, 200, 200, 403, 403),
   'GET /metrics': FOR_OPERATORS,
@@ -66,6 +75,11 @@ const TABLE: Readonly<Record<string, readonly number[]>> = {
   'GET /api/v1/counts?by=tag': FOR_READERS,
   'GET /api/v1/sources': FOR_READERS,
   'PUT /api/v1/sources/Shop': known(200, 403, 200, 403, 403),
+  'GET /api/v1/webhooks': known(200, 403, 200, 403, 403),
+  // The body has no address.
+  'POST /api/v1/webhooks': known(400, 403, 400, 403, 403),
+  [`GET /api/v1/webhooks/${SUBMISSION}`]: known(404, 403, 404, 403, 403),
+  [`DELETE /api/v1/webhooks/${SUBMISSION}`]: known(404, 403, 404, 403, 403),
   'PUT /api/v1/feedbacks': KINDS.map(() => 405),
   'POST /metrics': KINDS.map(() => 405),
 }
@@ -95,14 +109,16 @@ describe('the permissions of tokens', () => {
       admin: (await make(DEFAULT_WORKSPACE, ['admin'])).token,
       operator: (await make(null, ['operator'])).token,
       read: (await make(DEFAULT_WORKSPACE, ['read'])).token,
+      edit: (await make(DEFAULT_WORKSPACE, ['read', 'edit'])).token,
     }
     const clocks = { now: Date.now, steadily: () => performance.now() }
     const authenticate = createAuthenticate((hashes) => findTokenHolders(sql, hashes), clocks)
     const findStored = async (workspaceId: string, id: string) =>
       workspaceId === own!.id && id === SUBMISSION ? ({ id } as Receipt) : undefined
     const page = async (): Promise<Response> => new Response('')
+    const isOwn = async (workspaceId: string): Promise<boolean> => workspaceId === own!.id
     const app = appWithoutStores({
-      intake: { authenticate, canPurgeMatch: async (workspaceId) => workspaceId === own!.id },
+      intake: { authenticate, canPurgeMatch: isOwn, hasFeedback: isOwn },
       reads: { ...emptyReads, authenticate },
       receipts: { authenticate, findStored, findQueued: async () => undefined, onFault: () => {} },
       board: page,
@@ -114,14 +130,14 @@ describe('the permissions of tokens', () => {
 
   const ask = async (where: string, kind: Kind): Promise<{ status: number; headers: Headers; text: string }> => {
     const [method = '', path = ''] = where.split(' ')
-    const given = SHORT_BODY[path.replace('/api/v1', '') as OperationPath]?.('x') ?? { items: [] }
+    const given = SHORT_BODY[path.replace('/api/v1', '') as OperationPath]?.('x') ?? { items: [], rating: 1 }
     const token = tokens[kind]
     const headers = {
       'Content-Type': 'application/json',
       // In UTF-8, as a client sends it.
       ...(token !== null && { Authorization: `Bearer ${Buffer.from(token).toString('latin1')}` }),
     }
-    const body = method === 'GET' ? undefined : JSON.stringify(given)
+    const body = method === 'GET' || method === 'DELETE' ? undefined : JSON.stringify(given)
     const response = await handle(new Request(`http://x${path}`, { method, headers, ...(body && { body }) }))
     return { status: response.status, headers: response.headers, text: await response.text() }
   }

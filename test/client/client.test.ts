@@ -133,6 +133,27 @@ describe('the client', () => {
     assert.equal((await refused(client.putSource(source, {}))).status, 403)
   })
 
+  it('filters and counts feedback by a declared field', async () => {
+    const source = 'Fielded'
+    for (const plan of ['trial', 'paid', 'trial'])
+      await client.createFeedback({ description: plan, source, sourceData: { plan }, tags: [] }, { waitSeconds: 20 })
+    const { fields } = await admin.putSource(source, { fields: [{ name: 'tariff', path: 'plan', of: 'feedback' }] })
+    assert.equal(fields[0]?.name, 'tariff')
+    const { feedbacks } = await admin.listFeedbacks({ 'field.tariff': 'trial' })
+    assert.deepEqual(
+      feedbacks.map(({ description, fields: values }) => [description, values]),
+      [1, 2].map(() => ['trial', { tariff: 'trial' }]),
+    )
+    const { counts } = await admin.countFeedback({ by: 'field.tariff', source })
+    assert.deepEqual(
+      counts.map((group) => [group['field.tariff'], group.feedback]),
+      [
+        ['trial', 2],
+        ['paid', 1],
+      ],
+    )
+  })
+
   it('walks through all pages of a list, and follows the feed', async () => {
     const source = 'walked'
     for (const description of ['one', 'two', 'three']) await client.createFeedback({ description, source, tags: [] })

@@ -176,17 +176,25 @@ describe('the change feed', () => {
   // records that the new strides remove.
   it(`has, after long strides, each record that strides of one submission show, or its tombstone: ${HISTORIES} histories`, () =>
     fc.assert(
-      fc.asyncProperty(submissionHistories({ hashKey, replays: true }), schedules, async (history, schedule) => {
-        const { seen } = await namesIn(history, { ...schedule, sizes: [1], again: [0] })
-        const { shown } = await namesIn(history, { ...schedule, sizes: [MAX_LENGTH] })
-        for (const name of seen) assert.ok(shown.has(name), name)
-      }),
+      fc.asyncProperty(
+        submissionHistories({ hashKey, replays: true, corrections: true }),
+        schedules,
+        async (history, schedule) => {
+          const { seen } = await namesIn(history, { ...schedule, sizes: [1], again: [0] })
+          const { shown } = await namesIn(history, { ...schedule, sizes: [MAX_LENGTH] })
+          for (const name of seen) assert.ok(shown.has(name), name)
+        },
+      ),
       seeded({ numRuns: HISTORIES, endOnFailure: true }),
     ))
 
   it(`gives each change a higher position, and each removed record a tombstone: ${HISTORIES} histories`, () =>
     fc.assert(
-      fc.asyncProperty(submissionHistories({ hashKey, purges: true, replays: true }), schedules, assertEachStepShown),
+      fc.asyncProperty(
+        submissionHistories({ hashKey, purges: true, replays: true, corrections: true }),
+        schedules,
+        assertEachStepShown,
+      ),
       seeded({ numRuns: HISTORIES, endOnFailure: true }),
     ))
 

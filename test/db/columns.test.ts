@@ -16,7 +16,7 @@ const columnsOf = (table: string): string[] => columns.flatMap((row) => (row.tab
 
 /** Columns that workers and the change feed need, beside those for people. */
 const INTERNAL =
-  'number newest_number first_number purged_number change_position version latest_version tagger_version key_id uses'.split(
+  'number newest_number first_number purged_number change_position version latest_version tagger_version key_id uses corrections uncorrected correction_numbers'.split(
     ' ',
   )
 
@@ -36,6 +36,7 @@ describe('a new column', () => {
       'feedback_category.id',
       'project.created_at',
       'project.description',
+      'source.fields',
       'source.given_high',
       'source.given_low',
       'source.is_scale_given',

@@ -4,11 +4,11 @@ import { after, before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { applyAll, clerksAfter } from '../model/model.ts'
 import { deliver, type Schedule, schedules } from '../support/deliver.ts'
-import { submissionHistories, WORKSPACES } from '../model/submission-arbitrary.ts'
+import { parsed, submissionHistories, WORKSPACES } from '../model/submission-arbitrary.ts'
 import type { Submission } from '../../contract/submission.ts'
 import { seeded } from '../support/property-seed.ts'
 import { freshSchema, hashKey, makeWorkspaces, type TestSchema } from '../support/schema.ts'
-import { clearTables, dumpModel, dumpTables, resetPositions } from '../support/tables.ts'
+import { clearTables, type Dump, dumpModel, dumpTables, resetPositions } from '../support/tables.ts'
 
 const HISTORIES = Number(process.env['CONVERGENCE_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 5_000 : 200))
 
@@ -59,6 +59,7 @@ describe('applying the logs of workspaces', () => {
   for (const [title, options] of [
     ['with replays of dead submissions', { replays: true }],
     ['with replays, and with purges that remove records during later strides', { replays: true, purges: true }],
+    ['with corrections, replays and purges', { corrections: true, replays: true, purges: true }],
   ] as const) {
     it(`gives the rows of the model, in any strides, delivered twice and by two writers, ${title}: ${HISTORIES} histories`, () =>
       fc.assert(
@@ -67,4 +68,56 @@ describe('applying the logs of workspaces', () => {
         seeded({ numRuns: HISTORIES, endOnFailure: true }),
       ))
   }
+
+  it(`leaves no trace of undone corrections but their numbers: ${HISTORIES} histories`, () =>
+    fc.assert(
+      fc.asyncProperty(
+        submissionHistories({ hashKey, corrections: true, replays: true, purges: true }),
+        schedules,
+        async (history, schedule) => {
+          await clearTables(schema.sql)
+          await resetPositions(schema.sql)
+          await deliver(schema.sql, [...history, ...undoAll(history)], schedule)
+          const others = history.filter(({ operation }) => operation !== 'correct_feedback')
+          assert.deepEqual(
+            withoutNumbers(await dumpTables(schema.sql)),
+            withoutNumbers(dumpModel(applyAll(hashKey, others))),
+          )
+        },
+      ),
+      seeded({ numRuns: HISTORIES, endOnFailure: true }),
+    ))
 })
+
+/** Undoes all members of each corrected feedback, after the history. */
+const undoAll = (history: readonly Submission[]): Submission[] => {
+  const last = new Map<string, number>()
+  for (const { workspaceId, number } of history) last.set(workspaceId, Math.max(number, last.get(workspaceId) ?? 0))
+  const corrected = new Map(
+    history.flatMap((submission) =>
+      submission.operation === 'correct_feedback'
+        ? [[`${submission.workspaceId} ${submission.body.id}`, submission]]
+        : [],
+    ),
+  )
+  return [...corrected.values()].map(({ workspaceId, body: { id } }) => {
+    const number = last.get(workspaceId)! + 1
+    last.set(workspaceId, number)
+    const submissionId = `01900000-0000-7000-9000-${workspaceId.slice(-2)}${String(number).padStart(10, '0')}`
+    return parsed({
+      workspaceId,
+      number,
+      submissionId,
+      operation: 'correct_feedback',
+      body: { id, tags: null, rating: null, isHidden: null },
+    })
+  })
+}
+
+const withoutNumbers = (dump: Dump): Dump =>
+  Object.fromEntries(
+    Object.entries(dump).map(([table, rows]) => [
+      table,
+      rows.map((row) => JSON.stringify({ ...(JSON.parse(row) as object), correction_numbers: null })),
+    ]),
+  )

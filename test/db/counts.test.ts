@@ -5,9 +5,9 @@ import * as fc from 'fast-check'
 import {
   countFeedback,
   type CountRequest,
-  type Dimension,
   type Dimensions,
   DIMENSION_NAMES,
+  type FixedDimension,
   type Group,
   ORDERS,
 } from '../../db/reads/counts.ts'
@@ -20,7 +20,7 @@ const FEEDBACK = 400
 const BAD = 0.4
 
 /** The same keys, from the view. */
-const KEYS: Readonly<Record<Dimension, string>> = {
+const KEYS: Readonly<Record<FixedDimension, string>> = {
   tag: 't.tag',
   source: 'v.source',
   project: 'v.project_id::text',
@@ -55,7 +55,7 @@ describe('counts of feedback', () => {
 
   const expected = async (by: Dimensions): Promise<Map<string, Omit<Group, 'keys'>>> => {
     const rows = await sql.unsafe<({ keys: string } & Omit<Group, 'keys'>)[]>(
-      `select jsonb_build_array(${by.map((name) => KEYS[name]).join()})::text as keys, count(*)::float8 as feedback,
+      `select jsonb_build_array(${by.map((name) => KEYS[name as FixedDimension]).join()})::text as keys, count(*)::float8 as feedback,
         count(satisfaction)::float8 as rated, round(avg(satisfaction)::numeric, 4)::float8 as satisfaction,
         round((count(*) filter (where satisfaction <= ${BAD}))::numeric / nullif(count(satisfaction), 0), 4)::float8 as bad
       from feedback_view as v ${by.includes('tag') ? "cross join unnest(coalesce(nullif(v.tags, '{}'), array[null])) as t (tag)" : ''}

@@ -4,6 +4,7 @@ import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import type { Column } from '../../contract/records/columns.ts'
 import { TEXTS } from '../../contract/records/texts.ts'
+import { setSource } from '../../db/sources.ts'
 import { readRecords } from '../../db/reads/records.ts'
 import { seeded } from '../support/property-seed.ts'
 import { makeWorkspaces, sharedSchema } from '../support/schema.ts'
@@ -24,6 +25,8 @@ const drawn = fc.record({
   hasAccount: isLinked,
   hasAccountOfCustomer: isLinked,
   hasProject: isLinked,
+  owner: fc.constantFrom('feedback' as const, 'contact' as const, 'account' as const),
+  plan: fc.constantFrom('trial', 3, false, null, []),
 })
 
 const MEMBERS: readonly [string, Column][] = Object.entries(TEXTS.feedback.columns)
@@ -36,15 +39,18 @@ describe('a readable feedback', () => {
         await makeWorkspaces(sql, [workspaceId])
         const [feedback, customer, own, other, project] = [1, 2, 3, 4, 5].map(() => randomUUID())
         const { hasCustomer, hasAccount, hasAccountOfCustomer, hasProject } = given
+        const field = { name: 'plan', path: 'plan', of: given.owner }
+        await setSource(sql, { workspaceId, source: 'API' }, { fields: [field] })
         const numbers = { first_number: 1, number: 1, change_position: 1 }
         const ofWorkspace = { workspace_id: workspaceId, ...numbers }
+        const properties = sql.json({ plan: given.plan }) as never
         const accounts = [
-          { ...ofWorkspace, id: own!, name: given.accountName },
-          { ...ofWorkspace, id: other!, name: given.otherAccountName },
+          { ...ofWorkspace, id: own!, name: given.accountName, properties },
+          { ...ofWorkspace, id: other!, name: given.otherAccountName, properties },
         ]
         await sql`insert into account ${sql(accounts)}`
         const account_id = hasAccountOfCustomer ? other! : null
-        await sql`insert into contact ${sql({ ...ofWorkspace, id: customer!, name: given.customerName, account_id })}`
+        await sql`insert into contact ${sql({ ...ofWorkspace, id: customer!, name: given.customerName, account_id, properties })}`
         await sql`insert into project ${sql({ workspace_id: workspaceId, id: project!, name: given.projectName, first_number: 1, change_position: 1 })}`
         await sql`insert into feedback ${sql({
           ...ofWorkspace,
@@ -55,6 +61,7 @@ describe('a readable feedback', () => {
           tags: given.tags,
           tags_generated: false,
           source: 'API',
+          source_data: properties,
           contact_id: hasCustomer ? customer! : null,
           account_id: hasAccount ? own! : null,
           project_id: hasProject ? project! : null,
@@ -73,6 +80,9 @@ describe('a readable feedback', () => {
         const ofCustomer = hasCustomer && hasAccountOfCustomer ? other : undefined
         assert.equal(read['accountId'], hasAccount ? own : ofCustomer)
         assert.equal(read['customerName'], hasCustomer ? (given.customerName ?? undefined) : undefined)
+        const isSet = typeof given.plan !== 'object'
+        const isRead = { feedback: true, contact: hasCustomer, account: read['accountId'] !== undefined }[given.owner]
+        assert.deepEqual(read['fields'], isSet && isRead ? { plan: given.plan } : undefined)
         const members = MEMBERS.flatMap(([, { read: member }]) => member ?? [])
         assert.deepEqual(
           Object.keys(read).filter((member) => !members.includes(member)),

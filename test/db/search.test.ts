@@ -4,12 +4,14 @@ import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { TAGGER_VERSION } from '../../contract/jobs.ts'
 import { countFeedback } from '../../db/reads/counts.ts'
-import { type FeedbackFilters, readList } from '../../db/reads/lists.ts'
+import { type FeedbackFilters } from '../../db/reads/filters.ts'
+import { readList } from '../../db/reads/lists.ts'
 import type { ListPlace } from '../../db/reads/records.ts'
 import { withStoredHashes } from '../../db/reads/search.ts'
 import { readTexts } from '../../db/tags/store-tags.ts'
 import { storedHashes } from '../../db/tags/tag-hashes.ts'
-import { parseSearch } from '../../tagger/parse-search.ts'
+import { parseSearch } from '../../contract/search.ts'
+import { searchOf } from '../../tagger/searched-words.ts'
 import { hashesOfText } from '../../tagger/text-words.ts'
 import { tag } from '../../worker/tagging/tagging.ts'
 import { seeded } from '../support/property-seed.ts'
@@ -53,7 +55,22 @@ const step = fc.oneof(
     }),
   },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('tag' as const), isLate: fc.boolean() }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      kind: fc.constant('conversation' as const),
+      id: fc.constantFrom('1', '2'),
+      title: fc.option(form, { nil: undefined }),
+      messages: fc.array(
+        fc.record({ person, id: fc.constantFrom('1', '2', '3'), text: fc.array(form, { maxLength: 3 }), incoming: fc.boolean() }),
+        { maxLength: 2 },
+      ),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('purge' as const), person }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('correct' as const), tags: fc.constantFrom(null, [], ['given']) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('delete' as const) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant('file' as const) }) },
 )
 const phrase = fc.array(word, { minLength: 2, maxLength: 3 })
 const term = fc.oneof(
@@ -73,31 +90,48 @@ const wordsIn = (text: string): (Word | undefined)[] =>
 const hasRow = (text: readonly (Word | undefined)[], row: readonly Word[]): boolean =>
   text.some((_, start) => row.every((each, at) => text[start + at] === each))
 
-type Row = { id: string; text: string; title: string | null }
+type Row = { id: string; text: string; of: string }
+type Kind = 'feedback' | 'conversation'
 
 describe('the search index', () => {
-  const stored = (workspaceId: string) =>
-    sql<Row[]>`
-      select id, concat_ws(E'\n', title, description) as text, title from feedback where workspace_id = ${workspaceId}
-      order by created_at desc, id desc`
-  const idsOf = async (workspaceId: string): Promise<string[]> => (await stored(workspaceId)).map(({ id }) => id)
+  /** The texts in the order of lists of their records. `of`: the record that a search finds. */
+  const stored = (workspaceId: string, kind: Kind = 'feedback') =>
+    kind === 'feedback'
+      ? sql<Row[]>`
+          select id, concat_ws(E'\n', title, description) as text, id as of from feedback where workspace_id = ${workspaceId}
+          order by created_at desc, id desc`
+      : sql<Row[]>`
+          select t.id, t.text, c.id as of from conversation as c
+          cross join lateral (
+            select c.id, coalesce(c.title, '') as text
+            union all select m.id, m.content from message as m where m.workspace_id = c.workspace_id and m.conversation_id = c.id
+          ) as t
+          where c.workspace_id = ${workspaceId} order by c.created_at desc, c.id desc`
+  const idsOf = async (workspaceId: string, kind?: Kind): Promise<string[]> => [
+    ...new Set((await stored(workspaceId, kind)).map((row) => row.of)),
+  ]
 
-  /** Tags and indexes all feedback, each once by tags and once for the index alone. */
+  /** Tags and indexes all texts, feedback once by tags and once for the index alone. */
   const tagAll = async ({ realm: { workspaceId } }: PurgeRig): Promise<void> => {
     const feedbackIds = await idsOf(workspaceId)
-    await tag({ sql, hashKey }, { workspaceId, feedbackIds, conversationIds: [], indexedIds: feedbackIds })
+    const conversationIds = await idsOf(workspaceId, 'conversation')
+    await tag({ sql, hashKey }, { workspaceId, feedbackIds, conversationIds, indexedIds: feedbackIds })
   }
+
+  /** Files the blocks that are not full yet, as if they were full. */
+  const fileAll = (workspaceId: string) =>
+    sql`select file_block(workspace_id, block) from search_span where workspace_id = ${workspaceId} and not is_filed`
 
   const walk = async (
     workspaceId: string,
     filters: FeedbackFilters,
-    given: { limit: number; isOldestFirst?: boolean },
+    { kind = 'feedback', ...given }: { kind?: Kind; limit: number; isOldestFirst?: boolean },
   ) => {
     const found: string[] = []
     let after: ListPlace | undefined
     let unknownWords: string[] | undefined
     do {
-      const request = { workspaceId, kind: 'feedback', filters, after, isOldestFirst: false, ...given } as const
+      const request = { workspaceId, kind, filters, after, isOldestFirst: false, ...given }
       const page = await readList(sql, withStoredHashes(hashKey, request), 3)
       assert.ok(page.records.length <= given.limit)
       found.push(...page.records.map((record) => (JSON.parse(record) as { id: string }).id))
@@ -110,16 +144,21 @@ describe('the search index', () => {
   /** The index has the hashes of all stored texts, and no others, each in its place. */
   const assertExact = async ({ realm }: PurgeRig): Promise<void> => {
     const { workspaceId } = realm
-    const texts = await stored(workspaceId)
+    const texts = [...(await stored(workspaceId)), ...(await stored(workspaceId, 'conversation'))]
     const expected = texts.flatMap(({ id, text }) =>
       storedHashes(realm, hashesOfText(text)).map((hash) => `${id} ${hash}`),
     )
     const entries = await sql<{ entry: string }[]>`
-      select coalesce(t.record_id::text, 'nothing') || ' ' || b.hash as entry
-      from search_block as b cross join lateral unnest(b.places) as p (place)
-      left join search_text as t on t.workspace_id = b.workspace_id and t.number = b.block * 1024 + p.place
-      where b.workspace_id = ${workspaceId}`
+      select record_id || ' ' || unnest(hashes) as entry from search_text where workspace_id = ${workspaceId}`
     assert.deepEqual(entries.map(({ entry }) => entry).toSorted(), expected.toSorted())
+    const [filed] = await sql<{ blocks: string[]; texts: string[] }[]>`
+      select
+        array(select (b.block * 1024 + p.place) || ' ' || b.hash from search_block as b cross join lateral unnest(b.places) as p (place)
+          where b.workspace_id = ${workspaceId}) as blocks,
+        array(select t.number || ' ' || unnest(t.hashes) from search_text as t
+          join search_span as s on s.workspace_id = t.workspace_id and s.block = t.number / 1024 and s.is_filed
+          where t.workspace_id = ${workspaceId}) as texts`
+    assert.deepEqual(filed!.blocks.toSorted(), filed!.texts.toSorted())
     const [sums] = await sql<{ rows: number; texts: number; empty: number }[]>`
       select (select count(*)::int from search_text where workspace_id = ${workspaceId}) as rows,
         (select coalesce(sum(texts), 0)::int from search_span where workspace_id = ${workspaceId}) as texts,
@@ -150,7 +189,25 @@ describe('the search index', () => {
                 ...(day && { createdAt: `2026-01-${String(day).padStart(2, '0')}T00:00:00Z` }),
                 contact: { email: `${each.person}@example.org` },
               })
-            } else if (each.kind === 'purge') await rig.purge({ email: `${each.person}@example.org` }).catch(() => {})
+            } else if (each.kind === 'conversation') {
+              await rig.conversation({
+                id: each.id,
+                title: each.title?.text,
+                contacts: each.messages.map((message) => ({ id: message.person, email: `${message.person}@example.org` })),
+                messages: each.messages.map(({ id, incoming, text, person: contactId }) => ({
+                  id,
+                  incoming,
+                  contactId,
+                  content: [START, ...text.map((given) => given.text)].join(' '),
+                })),
+              })
+            } else if (each.kind === 'correct' || each.kind === 'delete') {
+              const [id] = await idsOf(workspaceId)
+              if (id === undefined) continue
+              if (each.kind === 'correct') await rig.apply(rig.make('correct_feedback', { id, tags: each.tags }))
+              else await rig.remove(await rig.decide({ id }, {}, 'delete_feedback'))
+            } else if (each.kind === 'file') await fileAll(workspaceId)
+            else if (each.kind === 'purge') await rig.purge({ email: `${each.person}@example.org` }).catch(() => {})
             else if (each.isLate) {
               const feedbackIds = await idsOf(workspaceId)
               const wanted = {
@@ -167,21 +224,25 @@ describe('the search index', () => {
           }
           await tagAll(rig)
           await assertExact(rig)
-          const texts = (await stored(workspaceId)).map(({ id, text }) => ({ id, words: wordsIn(text) }))
-          const all = new Set(texts.flatMap((each) => each.words))
-          for (const parts of searches) {
-            const q = parseSearch(textOf(parts))!
-            const expected = texts
-              .filter((text) => parts.every((terms) => terms.some((row) => hasRow(text.words, row))))
-              .map(({ id }) => id)
-            const { found, unknownWords } = await walk(workspaceId, { q }, { limit, isOldestFirst })
-            assert.deepEqual(found, isOldestFirst ? expected.toReversed() : expected, textOf(parts))
-            if (expected.length === 0) {
-              const unknown = new Set(parts.flat(2).filter((each) => !all.has(each)))
-              assert.deepEqual(new Set(unknownWords), new Set([...unknown].map((each) => each.replace('ς', 'σ'))))
+          for (const kind of ['feedback', 'conversation'] as const) {
+            const texts = (await stored(workspaceId, kind)).map((row) => ({ of: row.of, words: wordsIn(row.text) }))
+            const all = new Set(texts.flatMap((each) => each.words))
+            for (const parts of searches) {
+              const q = searchOf(parseSearch(textOf(parts))!)
+              const matching = texts.filter((text) =>
+                parts.every((terms) => terms.some((row) => hasRow(text.words, row))),
+              )
+              const expected = [...new Set(matching.map((text) => text.of))]
+              const { found, unknownWords } = await walk(workspaceId, { q }, { kind, limit, isOldestFirst })
+              assert.deepEqual(found, isOldestFirst ? expected.toReversed() : expected, `${kind} ${textOf(parts)}`)
+              if (expected.length === 0) {
+                const unknown = new Set(parts.flat(2).filter((each) => !all.has(each)))
+                assert.deepEqual(new Set(unknownWords), new Set([...unknown].map((each) => each.replace('ς', 'σ'))))
+              }
+              const filters = { q }
+              const asked = withStoredHashes(hashKey, { workspaceId, of: kind, filters, by: ['source'] as const, limit: 9 })
+              assert.equal((await countFeedback(sql, asked)).total.feedback, expected.length)
             }
-            const asked = withStoredHashes(hashKey, { workspaceId, filters: { q }, by: ['source'] as const, limit: 9 })
-            assert.equal((await countFeedback(sql, asked)).total.feedback, expected.length)
           }
         },
       ),
@@ -197,6 +258,7 @@ describe('the search index', () => {
       await rig.feedback({ description: `only${at} and shared`, contact: { email: `p${at}@example.org` } })
     }
     await tagAll(rig)
+    await fileAll(workspaceId)
     for (let at = 10; at < people; at += 1) await rig.purge({ email: `p${at}@example.org` })
     await assertExact(rig)
     const hashes = await sql<{ hash: number }[]>`
@@ -241,7 +303,7 @@ describe('the search index', () => {
       )
       const expected = rows.map(({ id }) => id)
       assert.ok(expected.length > 0)
-      const q = parseSearch(text)!
+      const q = searchOf(parseSearch(text)!)
       for (const limit of [90, 500]) {
         assert.deepEqual((await walk(workspaceId, { ...filters, q }, { limit })).found, expected, text)
         const oldest = await walk(workspaceId, { ...filters, q }, { limit, isOldestFirst: true })

@@ -22,10 +22,10 @@ describe('agents that read', () => {
     const createdAt = '2026-01-01T00:00:00Z'
     const messages = [{ id: 'm', incoming: true, content: '<p>First</p><p>second &lt;b&gt;</p>', createdAt }]
     await service.submit('/conversations', { id: 'c', source: 'Html', createdAt, contacts: [], messages })
-    const [quote] = quotesIn(await agent.call('list_feedback', { source: 'Html' }))
+    const [quote] = quotesIn(await agent.call('list_feedback', { filters: { source: 'Html' } }))
     const text = 'The export & import fail\nWrite to [masked]'
-    assert.deepEqual(quote, { kind: 'feedback', id, title: 'Café', text, isCut: false })
-    const [conversation] = (await agent.call('list_conversations')).conversations
+    assert.deepEqual(quote, { id, title: 'Café', text })
+    const [conversation] = (await agent.call('list_feedback', { of: 'conversations' })).conversations
     const [message] = (await agent.call('get_conversation', { id: conversation.id })).messages
     assert.equal(message.quote.text, 'First\nsecond <b>')
     const { feedback } = (await service.get(`/api/v1/feedbacks/${id}`, { token: service.readToken })).body
@@ -37,17 +37,16 @@ describe('agents that read', () => {
     for (const createdAt of ['2026-01-30T00:00:00Z', '2026-01-31T23:59:59.999999Z', '2026-02-01T00:00:00Z'])
       await service.submit('/feedbacks', { ...own, createdAt })
     const counted = async (span: object): Promise<unknown> =>
-      (await agent.call('count_feedback', { by: 'source', source: 'Days', ...span })).feedback
+      (await agent.call('count_feedback', { by: 'source', filters: { source: 'Days', ...span } })).feedback
     assert.equal(await counted({ createdTo: '2026-01-31' }), 2)
     assert.equal(await counted({ createdFrom: '2026-01-31', createdTo: '2026-01-31' }), 1)
     assert.equal(await counted({ createdTo: '2026-01-31T00:00:00Z' }), 1)
     assert.equal(await counted({ createdFrom: '2026-02-01', createdTo: '9999-12-31' }), 1)
     const { before: former, after: later } = await agent.call('compare_periods', {
       by: 'tag',
-      days: 1,
-      until: '2026-01-31',
-      source: 'Days',
+      later: { from: '2026-01-31', to: '2026-01-31' },
+      filters: { source: 'Days' },
     })
-    assert.deepEqual([former.feedback, later.feedback, later.to], [1, 1, '2026-02-01T00:00:00.000Z'])
+    assert.deepEqual([former.feedback, later.feedback, later.to], [1, 1, '2026-02-01T00:00:00Z'])
   })
 })

@@ -44,29 +44,48 @@ export type Question = [question: string, answer: (call: Call) => Promise<unknow
 export const pick = (found: readonly Readonly<Record<string, unknown>>[], ...members: string[]): unknown[][] =>
   found.map((each) => members.map((member) => each[member]))
 export const ids = (answer: unknown): unknown[][] => quotesIn(answer).map(({ id }) => [id])
-/** Calls `count_feedback`, and returns these members of its groups. */
+type CountArgs = Readonly<Record<string, unknown>> & { filters?: object }
+/**
+ * Calls `count_feedback`, and returns these members of its groups. `key` stands for the dimension,
+ * and `name` for its name.
+ */
 export const groups =
-  (args: object, ...members: string[]) =>
-  async (call: Call): Promise<unknown[][]> =>
-    pick((await call('count_feedback', { limit: 50, ...args })).groups, ...members)
+  ({ by, limit = 50, order, ...filters }: CountArgs & { by: string }, ...members: string[]) =>
+  async (call: Call): Promise<unknown[][]> => {
+    const named = members.map((member) => (member === 'key' ? by : member === 'name' ? `${by}Name` : member))
+    return pick((await call('count_feedback', { by, limit, order, filters })).groups, ...named)
+  }
 /** Calls `count_feedback`, and returns these members for all feedback together. */
 export const total =
-  (args: object, ...members: string[]) =>
+  (filters: object, ...members: string[]) =>
   async (call: Call): Promise<unknown[][]> =>
-    pick([await call('count_feedback', { by: 'source', ...args })], ...members)
+    pick([await call('count_feedback', { filters })], ...members)
 /** The key of the largest group. */
 export const most = async (call: Call, by: string): Promise<string> =>
-  (await call('count_feedback', { by, limit: 1 })).groups[0].key as string
+  (await call('count_feedback', { by, limit: 1 })).groups[0][by] as string
+export const list = async (call: Call, args: Readonly<Record<string, unknown>>): Promise<unknown[][]> =>
+  ids(await call('list_feedback', args))
 export const newest = async (call: Call): Promise<ToolAnswer> =>
   call('get_feedback', { id: (await call('list_feedback', { limit: 1 })).feedback[0].id })
+export const AGO = (days: number): string => new Date(Date.parse(NOW) - days * 86_400_000).toISOString()
+export const LATER = { from: AGO(28), to: NOW }
 export const compared =
-  (side: 'grows' | 'falls', args: object) =>
-  async (call: Call): Promise<unknown[][]> =>
-    pick((await call('compare_periods', { until: NOW, ...args }))[side], 'key', 'before', 'after')
+  (side: 'grows' | 'falls', { by, ...args }: { by: string; limit: number }) =>
+  async (call: Call): Promise<unknown[][]> => {
+    const answer = await call('compare_periods', { by, later: LATER, ...args })
+    return changesIn(answer[side]).map(({ before, after, ...group }) => [
+      group[by],
+      before['feedback'],
+      after['feedback'],
+    ])
+  }
+type Change = { before: Record<string, unknown>; after: Record<string, unknown>; [key: string]: unknown }
+/** The changed groups of `compare_periods`. */
+export const changesIn = (groups_: unknown): Change[] => groups_ as Change[]
 export const story =
-  (nameOrDomain: string, rows: (answer: ToolAnswer) => unknown[][]) =>
+  (account: string, rows: (answer: ToolAnswer) => unknown[][]) =>
   async (call: Call): Promise<unknown[][]> =>
-    rows(await call('account_story', { nameOrDomain }))
+    rows(await call('account_story', { account }))
 
 export const BY_SIZE = 'group by 1 order by count(*) desc, 1 nulls first'
 export const TOP_TAG = `(select tag ${TAGS} ${BY_SIZE} limit 1)`

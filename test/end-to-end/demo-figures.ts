@@ -1,4 +1,5 @@
 import {
+  AGO,
   BY_SIZE,
   changed,
   compared,
@@ -8,7 +9,6 @@ import {
   most,
   newest,
   NOW,
-  pick,
   type Question,
   RATED,
   spans,
@@ -39,12 +39,12 @@ export const FIGURES: readonly Question[] = [
   ['How much is happy?', total({ ratingMin: 4 }, 'feedback'), 'select count(*)::int from f where rating >= 4'],
   [
     'How often is the battery named?',
-    total({ words: 'battery' }, 'feedback'),
+    total({ q: 'battery' }, 'feedback'),
     `select count(*)::int from f where ${words('battery')}`,
   ],
   [
     'How content are customers who name battery life?',
-    total({ words: 'Battery LIFE' }, 'feedback', ...FIGURE_NAMES),
+    total({ q: 'Battery LIFE' }, 'feedback', ...FIGURE_NAMES),
     `select count(*)::int, ${RATED} from f where ${words('battery', 'life')}`,
   ],
   [
@@ -66,8 +66,8 @@ export const FIGURES: readonly Question[] = [
   [
     'How many topics are there, if feedback without a tag is a topic?',
     async (call) => {
-      const { groups: found, moreGroups } = await call('count_feedback', { by: 'tag', limit: 10 })
-      return [[found.length + moreGroups]]
+      const { groupsInAll } = await call('count_feedback', { by: 'tag', limit: 10 })
+      return [[groupsInAll]]
     },
     `select count(*)::int from (select tag from f left join unnest(tags) as t (tag) on true group by 1) as g`,
   ],
@@ -83,7 +83,7 @@ export const FIGURES: readonly Question[] = [
   ],
   [
     'Which topics come together with the commonest?',
-    async (call) => groups({ by: 'tag', tags: [await most(call, 'tag')], limit: 4 }, 'key', 'feedback')(call),
+    async (call) => groups({ by: 'tag', tag: [await most(call, 'tag')], limit: 4 }, 'key', 'feedback')(call),
     `select tag, count(*)::int ${TAGS} where ${TOP_TAG} = any (tags) ${BY_SIZE} limit 4`,
   ],
 
@@ -95,7 +95,7 @@ export const FIGURES: readonly Question[] = [
   ],
   [
     'In which weeks does the commonest topic come up?',
-    async (call) => groups({ by: 'week', tags: [await most(call, 'tag')] }, 'key', 'feedback')(call),
+    async (call) => groups({ by: 'week', tag: [await most(call, 'tag')] }, 'key', 'feedback')(call),
     weekly('count(id)::int', `${TOP_TAG} = any (tags)`),
   ],
 
@@ -106,7 +106,7 @@ export const FIGURES: readonly Question[] = [
   ],
   [
     'Which accounts name the battery?',
-    groups({ by: 'account', words: 'battery' }, 'key', 'feedback'),
+    groups({ by: 'account', q: 'battery' }, 'key', 'feedback'),
     `select of_account, count(*)::int from f where ${words('battery')} ${BY_SIZE}`,
   ],
   [
@@ -127,7 +127,7 @@ export const FIGURES: readonly Question[] = [
   ],
   [
     'Which products are named with the battery?',
-    groups({ by: 'project', words: 'battery' }, 'key', 'feedback'),
+    groups({ by: 'project', q: 'battery' }, 'key', 'feedback'),
     `select project_id, count(*)::int from f where ${words('battery')} ${BY_SIZE}`,
   ],
   [
@@ -153,12 +153,12 @@ export const FIGURES: readonly Question[] = [
 
   [
     'What is new since a week?',
-    async (call) => pick([await call('whats_new', { since: '2026-03-24' })], 'feedback', ...FIGURE_NAMES),
+    total({ createdFrom: '2026-03-24' }, 'feedback', ...FIGURE_NAMES),
     `select count(*)::int, ${RATED} from f where created_at >= '2026-03-24Z'`,
   ],
   [
     'Which topics are of this week?',
-    async (call) => pick((await call('whats_new', { since: '2026-03-24' })).topTags, 'key', 'feedback'),
+    groups({ by: 'tag', createdFrom: '2026-03-24', limit: 10 }, 'key', 'feedback'),
     `select tag, count(*)::int ${TAGS} where created_at >= '2026-03-24Z' ${BY_SIZE} limit 10`,
   ],
   ['Which topics grow?', compared('grows', { by: 'tag', limit: 5 }), changed('tag', TAGS, '>')],
@@ -176,7 +176,7 @@ export const FIGURES: readonly Question[] = [
   [
     'Is there more than in the week before?',
     async (call) => {
-      const { before, after } = await call('compare_periods', { by: 'source', days: 7, until: NOW })
+      const { before, after } = await call('compare_periods', { by: 'source', later: { from: AGO(7), to: NOW } })
       return [[before.feedback, after.feedback]]
     },
     `select sum(before)::int, sum(after)::int ${spans('source', 'from f', 7)}`,

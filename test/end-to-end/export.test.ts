@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { existsSync, readFileSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { parse } from 'csv-parse/sync'
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet/src/node.js'
 import { outputOf, runCommand } from '../support/command.ts'
+import { ownWorkspace } from '../support/own-workspace.ts'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
@@ -15,6 +17,7 @@ const DESCRIPTIONS = ['a "quoted", word', 'two\r\nlines', 'a\u2028line', '=1+1',
 
 const RATINGS = [null, 4.5, 1e15, 1.25e-7, -2e6]
 
+const byText = (one: unknown, other: unknown): number => (String(one) < String(other) ? -1 : 1)
 const json = (text: unknown): unknown => JSON.parse(String(text))
 
 describe('npm run export', () => {
@@ -92,9 +95,42 @@ describe('npm run export', () => {
       whole.map(({ id, description, rating }) => [id, description, rating ?? null, false, null]),
     )
     assert.deepEqual(
-      rows.map((row) => [json(row['sourceData']), (row['createdAt'] as Date).toISOString()]),
-      whole.map(({ sourceData }) => [sourceData, '2026-01-02T03:04:05.678Z']),
+      rows.map((row) => [json(row['sourceData']), (row['createdAt'] as Date).toISOString(), row['tags']]),
+      whole.map(({ sourceData, tags }) => [sourceData, '2026-01-02T03:04:05.678Z', tags]),
     )
+  })
+
+  it('writes feedback and accounts that join by id, also where the account comes through the customer', async () => {
+    const workspace = `joins ${randomUUID()}`
+    const own = await ownWorkspace({ sql: service.all, urls: service.urls }, workspace)
+    const account = { id: 'acme', properties: { $name: 'Acme', $domain: 'acme.example', $contractValue: 1200 } }
+    await own.submit('/contacts/identify', { id: 'ann', properties: { $email: 'ann@acme.example' }, account })
+    const bodies = [
+      { description: 'by customer', tags: ['a, b', '"c"', 'ü'], contact: { email: 'ann@acme.example' } },
+      { description: 'its own', tags: [], account: { name: 'Acme' } },
+      { description: 'of no company', rating: 3 },
+    ]
+    for (const body of bodies) await own.submit('/feedbacks', body)
+    const rows = async (kind: string): Promise<Record<string, unknown>[]> => {
+      const out = join(directory, `${kind}.parquet`)
+      await outputOf(service, PROGRAM, '--workspace', workspace, '--format', 'parquet', '--kind', kind, '--out', out)
+      return (await parquetReadObjects({ file: await asyncBufferFromFile(out) })) as Record<string, unknown>[]
+    }
+    const accounts = new Map((await rows('account')).map((row) => [row['id'], row]))
+    const joined = (await rows('feedback')).map((row) => {
+      const { name = null, contractValue = null } = accounts.get(row['accountId']) ?? {}
+      return [row['description'], name, contractValue, row['accountName'], row['rating']]
+    })
+    assert.deepEqual(joined.toSorted(byText), [
+      ['by customer', 'Acme', 1200, 'Acme', null],
+      ['its own', 'Acme', 1200, 'Acme', null],
+      ['of no company', null, null, null, 3],
+    ])
+    const tagged = (await rows('feedback')).map(({ description, tags }) => [description, tags])
+    assert.deepEqual(tagged.toSorted(byText).slice(0, 2), [
+      ['by customer', ['a, b', '"c"', 'ü']],
+      ['its own', []],
+    ])
   })
 
   it('begins CSV with a byte order mark, without which Excel garbles the texts', async () => {

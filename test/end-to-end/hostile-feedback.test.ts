@@ -120,13 +120,15 @@ describe('hostile feedback', () => {
         { by, limit: 50 },
       ]),
       ['list_feedback', { limit: 20 }],
-      ['search_feedback', { words: 'a', limit: 20 }],
-      ['quotes_for_tag', { tag: 'all', limit: 20 }],
-      ['whats_new', { since: '2020-01-01', limit: 20 }],
+      ['list_feedback', { filters: { q: 'a', tag: 'all' }, limit: 20 }],
+      ['list_feedback', { of: 'conversations' }],
+      ['count_feedback', { of: 'conversations', by: ['tag', 'customer'] }],
+      ['count_feedback', { by: ['customer', 'tag'], nps: true, limit: 100 }],
+      ...[PERSONAL.name, PERSONAL.account, 'a'].map((name): [string, object] => ['resolve', { name }]),
+      ['resolve', { domain: PERSONAL.domain }],
       ['compare_periods', { by: 'tag' }],
       ['compare_periods', { by: 'account' }],
-      ['account_story', { nameOrDomain: PERSONAL.account }],
-      ['list_conversations', {}],
+      ['account_story', { account: PERSONAL.account }],
       ...(await idOf('conversation')).map((id): [string, object] => ['get_conversation', { id, limit: 20 }]),
       ...(await idOf('feedback')).map((id): [string, object] => ['get_feedback', { id }]),
     ]
@@ -193,13 +195,16 @@ describe('hostile feedback', () => {
 
   it('shows no personal data to an admin token either, and no data of another workspace', async () => {
     const agent = await agentAt(service.urls[0]!, service.adminToken)
-    const story = await agent.call('account_story', { nameOrDomain: 'Quint Works' })
-    assert.deepEqual(Object.keys(story.account), ['id'])
+    const story = await agent.call('account_story', { account: 'Quint Works' })
+    assert.deepEqual(Object.keys(story.account), ['id', 'name', 'domain'])
+    const { matches } = await agent.call('resolve', { email: PERSONAL.email })
+    assert.deepEqual(Object.keys(matches[0]), ['kind', 'id'])
+    assert.deepEqual((await agent.call('resolve', { name: PERSONAL.name })).matches, [])
     assert.match(await agent.refused('get_feedback', { id: otherIds.feedback }), /no such record/)
-    assert.match(await agent.refused('account_story', { id: otherIds.account }), /no such record/)
-    assert.match(await agent.refused('account_story', { nameOrDomain: 'Other Works' }), /no such record/)
+    assert.match(await agent.refused('account_story', { account: otherIds.account }), /no such record/)
+    assert.match(await agent.refused('account_story', { account: 'Other Works' }), /no account has this name/)
     assert.match(await agent.refused('get_conversation', { id: otherIds.conversation }), /no such record/)
-    assert.equal((await agent.call('list_feedback', { accountId: otherIds.account })).feedback.length, 0)
+    assert.equal((await agent.call('list_feedback', { filters: { accountId: otherIds.account } })).feedback.length, 0)
     for (const uri of [
       `feedback-insights://feedback/${otherIds.feedback}`,
       'feedback-insights://feedback/../x',

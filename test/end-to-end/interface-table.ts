@@ -10,7 +10,7 @@ export const PATHS = {
   identify_account: '/accounts/identify',
   submit_conversation: '/conversations',
   purge_contact: '/contacts/purge',
-} as const satisfies Record<Operation, OperationPath>
+} as const satisfies Partial<Record<Operation, OperationPath>>
 
 /** The status with which each operation accepts. */
 export const SUCCESS: Readonly<Record<OperationPath, number>> = {

@@ -10,7 +10,9 @@ after(() => service.stop())
 
 const LINK = 'https://shop.example/orders/{sourceId}'
 const SHOP = { source: 'Shop', feedback: 20, ratings: 20, leastRating: 1, mostRating: 5 }
-const UNSET = { isScaleGiven: false, link: null }
+const UNSET = { isScaleGiven: false, link: null, fields: [] }
+
+const PLAN = { name: 'plan', path: 'plan', of: 'account' }
 
 describe('the sources of feedback', () => {
   let own: Awaited<ReturnType<typeof ownWorkspace>>
@@ -62,7 +64,7 @@ describe('the sources of feedback', () => {
   })
 
   it('take a scale and a link from an administrator, which count at once', async () => {
-    const given = { ...SHOP, scale: [0, 10], isScaleGiven: true, link: LINK }
+    const given = { ...SHOP, scale: [0, 10], isScaleGiven: true, link: LINK, fields: [] }
     const answer = await put('Shop', { scale: [0, 10], link: LINK, other: 1 })
     assert.deepEqual([answer.status, answer.body], [200, { source: given }])
     assert.deepEqual(((await list()).body['sources'] as unknown[])[1], given)
@@ -91,6 +93,7 @@ describe('the sources of feedback', () => {
           scale: [-2, 2],
           isScaleGiven: true,
           link: null,
+          fields: [],
         },
       ],
     )
@@ -107,6 +110,13 @@ describe('the sources of feedback', () => {
       [{ scale: [1, 2, 3] }, ['scale.2']],
       [{ scale: ['1', 5], link: 'javascript:{sourceId}' }, ['scale.0', 'link']],
       [{ link: 'https://shop.example' }, ['link']],
+      [{ fields: {} }, ['fields']],
+      [
+        { fields: [{ name: 'a plan', path: '', of: 'project' }, 1] },
+        ['fields.0.name', 'fields.0.path', 'fields.0.of', 'fields.1'],
+      ],
+      [{ fields: [PLAN, { ...PLAN, path: 'other' }] }, ['fields']],
+      [{ fields: Array.from({ length: 21 }, (_, at) => ({ ...PLAN, name: `plan${at}` })) }, ['fields']],
     ] as const) {
       const answer = await put('Shop', body)
       assert.deepEqual([answer.status, refusedPaths(answer)], [400, paths], JSON.stringify(body))
@@ -130,6 +140,8 @@ describe('the sources of feedback', () => {
       await output('list'),
       new RegExp(`^Command  0 feedback  no ratings  scale 0..10, as set  ${LINK}$`, 'm'),
     )
+    await output('set', 'Fields', '--field', 'plan=account.plan', '--field', 'page=feedback.context.page')
+    assert.match(await output('list'), /^Fields .* {2}fields plan=account\.plan page=feedback\.context\.page$/m)
     await output('set', 'Command', '--scale', 'none')
     const listed = await output('list')
     assert.match(listed, /^Command {2}0 feedback {2}no ratings {2}no scale, as set$/m)
@@ -139,6 +151,9 @@ describe('the sources of feedback', () => {
       [['set', 'Shop', '--scale', '5..1'], /--scale must be none, or two numbers/],
       [['set', 'Shop', '--scale', '1-5'], /--scale must be/],
       [['set', 'Shop', '--link', 'shop.example/{sourceId}'], /--link must be an address/],
+      [['set', 'Shop', '--field', 'plan'], /--field must be NAME=OF\.PATH/],
+      [['set', 'Shop', '--field', 'plan=project.x'], /--field must be/],
+      [['set', 'Shop', '--field', 'plan=account.x', '--field', 'plan=account.y'], /No NAME comes twice/],
       [['set'], /usage/],
       [['set', ' '], /SOURCE must be/],
     ] as const) {

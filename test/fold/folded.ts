@@ -58,6 +58,7 @@ const rowsIn = (changes: Changes, table: keyof Tables): readonly Row[] => {
       }))
     case 'feedback':
       return changes.feedback.map((row) => ({
+        is_hidden: false,
         ...row,
         created_at: row.source_created_at ?? new Date(row.first_number / 1_000).toISOString(),
       }))

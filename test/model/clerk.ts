@@ -5,9 +5,9 @@ import { DEFAULT_SOURCE } from '../../contract/feedback-record.ts'
 import { identifyAccount, openAccounts, type Accounts } from './accounts.ts'
 import { identifyContact, openContacts, type Contacts } from './contacts.ts'
 import { submitConversation, type Conversation } from './conversations.ts'
-import { createFeedback, type Feedback } from './feedbacks.ts'
+import { correctFeedback, createFeedback, type Feedback } from './feedbacks.ts'
 import { type Moment, type Profile, touch } from './profile.ts'
-import { purge } from './purge.ts'
+import { deleteFeedback, purge } from './purge.ts'
 import { type Claims, openRegister, type Register } from './register.ts'
 
 /** The state of one workspace. */
@@ -17,6 +17,8 @@ export type Clerk = {
   readonly projects: Register
   /** By own id. */
   readonly feedbacks: Map<string, Feedback>
+  /** How often the feedback of a key was deleted. */
+  readonly feedbackEpochs: Map<string, number>
   /** All ratings that each source has sent. */
   readonly ratings: Map<string, number[]>
   /** By own id. */
@@ -30,6 +32,7 @@ export const openClerk = (realm: Realm): Clerk => ({
   accounts: openAccounts(realm),
   projects: openRegister(),
   feedbacks: new Map(),
+  feedbackEpochs: new Map(),
   ratings: new Map(),
   conversations: new Map(),
   superseded: new Set(),
@@ -59,6 +62,11 @@ const applyOperation = (clerk: Clerk, submission: Submission, claims: Claims): '
       )
     case 'purge_contact':
       purge(clerk, submission.body)
+      return 'applied'
+    case 'correct_feedback':
+      return correctFeedback(clerk, submission)
+    case 'delete_feedback':
+      deleteFeedback(clerk, submission.body.id)
       return 'applied'
   }
 }

@@ -111,7 +111,25 @@ export const feedbackIn = (realm: Realm, submissionIds: readonly string[]): fc.A
     .map((parts) => Object.assign({}, ...parts) as object)
 }
 
+/** Corrections of some of the feedback above, of no feedback, and undone ones. */
+export const correctionIn = (realm: Realm, submissionIds: readonly string[]): fc.Arbitrary<object> =>
+  body(
+    {
+      id: oneOf([...recordIds(realm, submissionIds), UNKNOWN_ID]),
+      tags: fc.option(tags, { freq: 2 }),
+      rating: fc.option(number, { freq: 2 }),
+      isHidden: fc.option(fc.boolean(), { freq: 2 }),
+    },
+    ['id'],
+  ).map((drawn) => (Object.keys(drawn).length > 1 ? drawn : { ...drawn, isHidden: null }))
+
+/** Deletions of some of the feedback above, and of no feedback. */
+export const deletionIn = (realm: Realm, submissionIds: readonly string[]): fc.Arbitrary<object> =>
+  body({ id: oneOf([...recordIds(realm, submissionIds), UNKNOWN_ID]) }, ['id'])
+
 type Naming = `${'contact' | 'account' | 'project'}${'' | 'Id'}` | `isExternal${string}`
+
+const tags = fc.array(oneOf(['ui', ' ui', 'speed', 'UI']), { maxLength: 3 })
 
 /** The members that name no other record. The compiler finds a missing one. */
 const feedbackItself = body(
@@ -119,7 +137,7 @@ const feedbackItself = body(
     description: oneOf(['slow', 'lovely']),
     title: nullOr(oneOf(['Search', 'Export'])),
     isTranscript: flag,
-    tags: nullOr(fc.array(oneOf(['ui', ' ui', 'speed', 'UI']), { maxLength: 3 })),
+    tags: nullOr(tags),
     source: nullOr(source),
     sourceId: nullOr(oneOf(SOURCE_IDS)),
     shouldUnflattenSourceData: flag,
@@ -151,13 +169,18 @@ const referenceTo = (
   )
 }
 
+const UNKNOWN_ID = '4f6b0f0e-8f0a-4b61-9d0b-3f3c1f2f9b77'
+
+/** Also ids that follow a deletion. */
+const recordIds = (realm: Realm, submissionIds: readonly string[]): string[] => {
+  const keys = ['API', 'crm'].flatMap((from) => SOURCE_IDS.map((id) => ownId(realm, 'feedback', from, id)))
+  return [...submissionIds, ...keys, ...keys.map((key) => idOfEpoch(key, 1))]
+}
+
 /** Own ids of drawn records, also after a purge, ids of no record, and a malformed id. */
 const ownIds = (realm: Realm, submissionIds: readonly string[]) => {
-  const unknown = ['4f6b0f0e-8f0a-4b61-9d0b-3f3c1f2f9b77', 'no-id']
-  const records = [
-    ...submissionIds,
-    ...['API', 'crm'].flatMap((from) => SOURCE_IDS.map((id) => ownId(realm, 'feedback', from, id))),
-  ]
+  const unknown = [UNKNOWN_ID, 'no-id']
+  const records = recordIds(realm, submissionIds)
   const emails = EMAILS.map((given) => ownId(realm, 'contact_email', emailKey(given)!))
   const external = SOURCES.flatMap((from) => EXTERNAL_IDS.map((id) => ownId(realm, 'contact_external', from, id)))
   const names = NAMES.map((given) => ownId(realm, 'account_name', nameKey(given)!))

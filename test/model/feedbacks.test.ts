@@ -1,7 +1,19 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { idOfEpoch } from '../../contract/identity/keys.ts'
 import { clerksAfter } from './model.ts'
-import { accepted, after, feedback, hashKey, idOf, replayed, submissionId, workspaceId } from './submissions.ts'
+import {
+  accepted,
+  after,
+  correcting,
+  deleting,
+  feedback,
+  hashKey,
+  idOf,
+  replayed,
+  submissionId,
+  workspaceId,
+} from './submissions.ts'
 
 describe('a feedback', () => {
   it('is replaced as a whole by the next one with its source id, under the same id; contact and project rows stay', () => {
@@ -27,6 +39,10 @@ describe('a feedback', () => {
         tags: null,
         tags_generated: true,
         rating: null,
+        is_hidden: false,
+        corrections: null,
+        uncorrected: null,
+        correction_numbers: null,
         source: 'API',
         source_id: 'T',
         source_data: { a: { b: 1 } },
@@ -94,5 +110,53 @@ describe('a feedback', () => {
     ]
     assert.equal(after(feedback({}), older, newer).feedback.find(({ title }) => title !== null)?.title, 'new')
     assert.equal(after(feedback({}), newer, older).feedback.find(({ title }) => title !== null)?.title, 'new')
+  })
+
+  it('keeps what a person has set when its source sends it again, and follows the source otherwise', () => {
+    const T = idOf('feedback', 'API', 'T')
+    const sent = feedback({ sourceId: 'T', tags: ['ui'], rating: 4 })
+    const corrected = correcting(T, { tags: [' speed', 'speed'], rating: 1, isHidden: true })
+    const again = feedback({ sourceId: 'T', title: 'new', tags: ['login'], rating: 5 })
+    const [row] = after(sent, corrected, again).feedback
+    assert.deepEqual([row?.title, row?.tags, row?.rating, row?.is_hidden], ['new', ['speed'], 1, true])
+    assert.deepEqual(row?.uncorrected, { tags: ['login'], rating: 5 })
+    const tables = after(sent, corrected, again, correcting(T, { tags: null, rating: null, isHidden: false }))
+    const { correction_numbers: _, ...undone } = tables.feedback[0]!
+    const { correction_numbers: __, ...plain } = after(sent, deleting(idOf('feedback', 'API', 'other')), again)
+      .feedback[0]!
+    assert.deepEqual({ ...undone, updated_number: 0 }, { ...plain, updated_number: 0 })
+    assert.deepEqual(
+      tables.feedback_category.map(({ title }) => title),
+      ['login'],
+    )
+  })
+
+  it('has, of several replayed corrections, each member as the newest has set it, in any order of the replays', () => {
+    const T = idOf('feedback', 'API', 'T')
+    const first = replayed(correcting(T, { rating: 1, tags: ['a'] }), 1)
+    const second = replayed(correcting(T, { rating: 2 }), 2)
+    for (const replays of [
+      [first, second],
+      [second, first],
+    ]) {
+      const [row] = after(feedback({ sourceId: 'T' }), ...replays).feedback
+      assert.deepEqual([row?.rating, row?.tags], [2, ['a']])
+    }
+  })
+
+  it('gets another id after a deletion, which takes a contact with a name alone as well', () => {
+    const T = idOf('feedback', 'API', 'T')
+    const sent = feedback({ sourceId: 'T', contact: { name: 'Ann' } })
+    const gone = after(sent, correcting(T, { rating: 1 }), deleting(T))
+    assert.deepEqual([gone.feedback, gone.contact], [[], []])
+    const tables = after(sent, deleting(T), sent, correcting(T, { rating: 1 }), sent)
+    assert.deepEqual(
+      tables.feedback.map(({ id, rating }) => [id, rating]),
+      [[idOfEpoch(T, 1), null]],
+    )
+    assert.deepEqual(
+      tables.contact.map(({ id }) => id),
+      [idOf('contact_record', idOfEpoch(T, 1))],
+    )
   })
 })

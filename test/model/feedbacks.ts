@@ -1,6 +1,6 @@
-import { feedbackId, type FeedbackRecord, feedbackSource } from '../../contract/feedback-record.ts'
+import { type FeedbackRecord, feedbackSource } from '../../contract/feedback-record.ts'
 import type { SubmissionOf } from '../../contract/submission.ts'
-import { ownId } from '../../contract/identity/keys.ts'
+import { idOfEpoch, ownId, type Realm } from '../../contract/identity/keys.ts'
 import { findOrCreateAccount, type Accounts } from './accounts.ts'
 import { findContact, findOrCreateContact, type Contacts } from './contacts.ts'
 import { nameKey } from './plain-keys.ts'
@@ -17,6 +17,9 @@ export type Feedback = {
   readonly lastNumber: number
   /** The number at acceptance of the last submission. */
   readonly newestNumber: number
+  /** What people have set, by member, and the number at acceptance of the newest correction of a member. */
+  readonly corrections: Readonly<Record<string, unknown>>
+  readonly correctionNumbers: Readonly<Record<string, number>>
 }
 
 type State = {
@@ -24,6 +27,8 @@ type State = {
   accounts: Accounts
   projects: Register
   feedbacks: Map<string, Feedback>
+  /** How often the feedback of a key was deleted. */
+  feedbackEpochs: Map<string, number>
   /** All ratings that each source has sent. */
   ratings: Map<string, number[]>
 }
@@ -31,7 +36,8 @@ type State = {
 /** Replaces a stored feedback as a whole. Its former contact and account stay. */
 export const createFeedback = (state: State, submission: SubmissionOf<'create_feedback'>): 'applied' | 'superseded' => {
   const { submissionId, body, number, originalNumber } = submission
-  const id = feedbackId({ ...state.contacts.realm, submissionId }, body)
+  const key = feedbackKeyOf(state.contacts.realm, submissionId, body)
+  const id = idOfEpoch(key, state.feedbackEpochs.get(key) ?? 0)
   const former = state.feedbacks.get(id)
   if (former && originalNumber !== undefined && former.newestNumber > originalNumber) return 'superseded'
   if (body.rating != null) {
@@ -46,9 +52,46 @@ export const createFeedback = (state: State, submission: SubmissionOf<'create_fe
     firstNumber: former?.firstNumber ?? number,
     lastNumber: number,
     newestNumber: originalNumber ?? number,
+    corrections: former?.corrections ?? {},
+    correctionNumbers: former?.correctionNumbers ?? {},
   })
   return 'applied'
 }
+
+/** `ownKey`: the key of a feedback without an id in its source. */
+export const feedbackKeyOf = (realm: Realm, ownKey: string, record: FeedbackRecord): string =>
+  record.sourceId == null ? ownKey : ownId(realm, 'feedback', feedbackSource(record), record.sourceId)
+
+/** Lays the members over those of the source. Null, and a feedback that is not hidden, leave nothing. */
+export const correctFeedback = (
+  { feedbacks }: Pick<State, 'feedbacks'>,
+  { body: { id, ...given }, number, originalNumber }: SubmissionOf<'correct_feedback'>,
+): 'applied' | 'superseded' => {
+  const feedback = feedbacks.get(id)
+  const fresh = Object.entries(given).filter(
+    ([member]) => originalNumber === undefined || (feedback?.correctionNumbers[member] ?? 0) < originalNumber,
+  )
+  if (!feedback || fresh.length === 0) return 'superseded'
+  const { corrections, correctionNumbers } = feedback
+  const set = fresh.map(([member, value]) => [member, Array.isArray(value) ? trimmedTags(value) : value])
+  feedbacks.set(id, {
+    ...feedback,
+    corrections: Object.fromEntries(
+      Object.entries({ ...corrections, ...Object.fromEntries(set) }).filter(
+        ([, value]) => value !== null && value !== false,
+      ),
+    ),
+    correctionNumbers: {
+      ...correctionNumbers,
+      ...Object.fromEntries(fresh.map(([member]) => [member, originalNumber ?? number])),
+    },
+  })
+  return 'applied'
+}
+
+export const trimmedTags = (tags: readonly string[]): string[] => [
+  ...new Set(tags.map((tag) => tag.trim()).filter((tag) => tag !== '')),
+]
 
 /** The answer to a replay may be older than all claims, so it counts as if it has seen none. */
 const linkContact = (

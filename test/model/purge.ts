@@ -1,8 +1,9 @@
 import type { PurgeRequest } from '../../contract/purge-request.ts'
 import { DEFAULT_SOURCE } from '../../contract/feedback-record.ts'
+import { ownId } from '../../contract/identity/keys.ts'
 import { type Contacts, emailMeans, endKey } from './contacts.ts'
 import type { Conversation } from './conversations.ts'
-import type { Feedback } from './feedbacks.ts'
+import { type Feedback, feedbackKeyOf } from './feedbacks.ts'
 import { emailKey } from './plain-keys.ts'
 import { current, type Profile } from './profile.ts'
 
@@ -31,6 +32,22 @@ export const purge = (state: State, body: PurgeRequest): void => {
   }
   if (body.id != null) state.contacts.awaiting.delete(body.id)
   forget(state.contacts, isGone)
+}
+
+/**
+ * Removes a feedback, and its contact if that has a name alone and no other feedback. The next
+ * feedback with the same source id gets another id.
+ */
+export const deleteFeedback = (state: State & { feedbackEpochs: Map<string, number> }, id: string): void => {
+  const { contacts, feedbacks, feedbackEpochs } = state
+  const feedback = feedbacks.get(id)
+  if (!feedback) return
+  const key = feedbackKeyOf(contacts.realm, id, feedback.record)
+  feedbacks.delete(id)
+  feedbackEpochs.set(key, (feedbackEpochs.get(key) ?? 0) + 1)
+  const own = ownId(contacts.realm, 'contact_record', id)
+  const isOwn = (profile: Profile | null): boolean => profile !== null && current(profile).id === own
+  if (![...feedbacks.values()].some(({ contact }) => isOwn(contact.profile))) forget(contacts, isOwn)
 }
 
 const matching = (contacts: Contacts, { id, email, source }: PurgeRequest): Set<Profile> => {

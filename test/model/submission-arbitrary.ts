@@ -2,11 +2,12 @@ import * as fc from 'fast-check'
 import * as v from 'valibot'
 import { accountRecord, contactRecord } from '../../contract/contact-record.ts'
 import { conversationRecord } from '../../contract/conversation-record.ts'
+import { correction, deletion } from '../../contract/correction.ts'
 import { feedbackRecord } from '../../contract/feedback-record.ts'
 import { purgeRequest } from '../../contract/purge-request.ts'
 import type { Submission } from '../../contract/submission.ts'
 import type { HashKey, Realm } from '../../contract/identity/keys.ts'
-import { account, contact, conversation, feedbackIn, purge } from './drawn-bodies.ts'
+import { account, contact, conversation, correctionIn, deletionIn, feedbackIn, purge } from './drawn-bodies.ts'
 
 /** The workspaces and the most submissions of a history, unless a test gives others. */
 export const WORKSPACES = ['6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a01', '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a02']
@@ -30,6 +31,8 @@ type HistoryOptions = {
   maxLength?: number
   /** Whether some submissions are purges. */
   purges?: boolean
+  /** Whether some submissions are corrections, and some deletions of feedback. */
+  corrections?: boolean
   /** Whether some submissions died, and return later with a new number. */
   replays?: boolean
 }
@@ -40,12 +43,13 @@ export const submissionHistories = ({
   workspaceIds = WORKSPACES,
   maxLength = MAX_LENGTH,
   purges = false,
+  corrections = false,
   replays = false,
 }: HistoryOptions): fc.Arbitrary<Submission[]> => {
   const submissions = workspaceIds.map((workspaceId, index) => ({
     // The first workspace has most submissions; the others only have to exist.
     weight: index === 0 ? FIRST_WORKSPACE_WEIGHT : 1,
-    arbitrary: submissionsOf({ hashKey, workspaceId }, { workspace: index, purges }),
+    arbitrary: submissionsOf({ hashKey, workspaceId }, { workspace: index, purges, corrections }),
   }))
   const distance = fc.option(fc.nat({ max: REPEATED_FROM - 1 }), { freq: 2 })
   const drawn = fc.tuple(fc.oneof(...submissions), distance, fate(replays))
@@ -121,6 +125,8 @@ const SCHEMAS = {
   identify_account: accountRecord,
   submit_conversation: conversationRecord,
   purge_contact: purgeRequest,
+  correct_feedback: correction,
+  delete_feedback: deletion,
 } as const
 
 /** Parses the body of a submission by its schema. */
@@ -133,7 +139,7 @@ const submissionIdOf = (workspace: number, count: number): string =>
 
 const submissionsOf = (
   realm: Realm,
-  { workspace, purges }: { workspace: number; purges: boolean },
+  { workspace, purges, corrections }: { workspace: number; purges: boolean; corrections: boolean },
 ): fc.Arbitrary<Drawn> => {
   const as = (operation: Drawn['operation']) => (body: unknown) => ({ workspace, operation, body })
   const named = Array.from({ length: NAMED_SUBMISSIONS }, (_, count) => submissionIdOf(workspace, count))
@@ -143,5 +149,11 @@ const submissionsOf = (
     { weight: 2, arbitrary: account.map(as('identify_account')) },
     { weight: 2, arbitrary: conversation.map(as('submit_conversation')) },
     ...(purges ? [{ weight: 1, arbitrary: purge.map(as('purge_contact')) }] : []),
+    ...(corrections
+      ? [
+          { weight: 4, arbitrary: correctionIn(realm, named).map(as('correct_feedback')) },
+          { weight: 1, arbitrary: deletionIn(realm, named).map(as('delete_feedback')) },
+        ]
+      : []),
   )
 }

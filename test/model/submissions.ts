@@ -1,4 +1,4 @@
-import type { Submission } from '../../contract/submission.ts'
+import { isRemoval, type Submission } from '../../contract/submission.ts'
 import { hashKeyFrom, type OwnIdKind, ownId } from '../../contract/identity/keys.ts'
 import { applyAll } from './model.ts'
 import { parsed } from './submission-arbitrary.ts'
@@ -26,6 +26,8 @@ export const conversation = (body: object): Step => [
   { id: 'C', source: 'chat', createdAt: '2026-03-01T10:00:00Z', contacts: [], messages: [], ...body },
 ]
 export const purging = (body: object): Step => ['purge_contact', body]
+export const correcting = (id: string, members: object): Step => ['correct_feedback', { id, ...members }]
+export const deleting = (id: string): Step => ['delete_feedback', { id }]
 export const message = (id: string, body: object = {}) => ({
   id,
   incoming: true,
@@ -43,13 +45,13 @@ export const byExternalId = (contactId: string, more: object = {}): Step =>
 export const claiming = (id: string, $email: string): Step => contact({ id, properties: { $email } })
 
 /**
- * The tables of the model after these submissions, numbered from 1. Without purges, the fold must
+ * The tables of the model after these submissions, numbered from 1. Without removals and corrections, the fold must
  * give the same rows.
  */
 export const after = (...steps: Step[]): Tables => {
   const history = accepted(steps)
   const tables = applyAll(hashKey, history)
-  if (history.every(({ operation }) => operation !== 'purge_contact')) {
+  if (history.every((submission) => !isRemoval(submission) && submission.operation !== 'correct_feedback')) {
     assertRows(foldAll(hashKey, workspaceId, history), tables)
   }
   return tables

@@ -1,5 +1,6 @@
-import { type FeedbackRecord, feedbackSource, feedbackSourceData } from '../../contract/feedback-record.ts'
+import { feedbackSource, feedbackSourceData } from '../../contract/feedback-record.ts'
 import type { Clerk } from './clerk.ts'
+import { type Feedback, trimmedTags } from './feedbacks.ts'
 import { unflattenedProperties } from './conversations.ts'
 import { current, type Profile, timeOf } from './profile.ts'
 
@@ -102,31 +103,49 @@ const projectRows = ({ projects }: Clerk) =>
   [...projects.profiles.values()].map((project) => ({ id: project.id, name: text(project, 'name')! }))
 
 const feedbackRows = ({ feedbacks }: Clerk) =>
-  [...feedbacks].map(([id, { record, contact, account, project, firstNumber, lastNumber }]) => ({
+  [...feedbacks].map(([id, feedback]) => ({
     id,
-    description: record.description,
-    title: record.title ?? null,
-    is_transcript: record.isTranscript ?? null,
-    /** Null if they are generated. */
-    tags: explicitTags(record),
-    tags_generated: record.tags == null,
-    rating: record.rating ?? null,
-    source: feedbackSource(record),
-    source_id: record.sourceId ?? null,
-    source_data: feedbackSourceData(record),
-    contact_id: idOf(contact.profile),
-    account_id: idOf(account.profile),
-    project_id: idOf(project.profile),
-    created_at: instant(record.createdAt ?? new Date(firstNumber / 1_000).toISOString()),
-    accepted_number: firstNumber,
-    updated_number: lastNumber,
+    ...ofRecord(feedback),
+    ...ofCorrections(feedback),
   }))
 
-const explicitTags = (record: FeedbackRecord): string[] | null =>
-  record.tags == null ? null : [...new Set(record.tags.map((tag) => tag.trim()).filter((tag) => tag !== ''))]
+const ofRecord = ({ record, contact, account, project, firstNumber, lastNumber }: Feedback) => ({
+  description: record.description,
+  title: record.title ?? null,
+  is_transcript: record.isTranscript ?? null,
+  source: feedbackSource(record),
+  source_id: record.sourceId ?? null,
+  source_data: feedbackSourceData(record),
+  contact_id: idOf(contact.profile),
+  account_id: idOf(account.profile),
+  project_id: idOf(project.profile),
+  created_at: instant(record.createdAt ?? new Date(firstNumber / 1_000).toISOString()),
+  accepted_number: firstNumber,
+  updated_number: lastNumber,
+})
+
+/** `tags` is null if they are generated. */
+const ofCorrections = (feedback: Feedback) => {
+  const { record, corrections, correctionNumbers } = feedback
+  const isCorrected = Object.keys(corrections).length > 0
+  return {
+    tags: shownTags(feedback),
+    tags_generated: shownTags(feedback) === null,
+    rating: (corrections['rating'] ?? record.rating ?? null) as number | null,
+    is_hidden: corrections['isHidden'] === true,
+    corrections: isCorrected ? corrections : null,
+    uncorrected: isCorrected
+      ? { tags: record.tags == null ? null : trimmedTags(record.tags), rating: record.rating ?? null }
+      : null,
+    correction_numbers: Object.keys(correctionNumbers).length > 0 ? correctionNumbers : null,
+  }
+}
+
+const shownTags = ({ record, corrections }: Feedback): string[] | null =>
+  (corrections['tags'] as string[] | undefined) ?? (record.tags == null ? null : trimmedTags(record.tags))
 
 const feedbackCategoryRows = ({ feedbacks }: Clerk) =>
-  [...new Set([...feedbacks.values()].flatMap(({ record }) => explicitTags(record) ?? []))].map((title) => ({ title }))
+  [...new Set([...feedbacks.values()].flatMap((feedback) => shownTags(feedback) ?? []))].map((title) => ({ title }))
 
 const conversationRows = ({ conversations }: Clerk) =>
   [...conversations.values()].map(({ id, record }) => ({

@@ -37,10 +37,11 @@ export const agentOf = (client: Client): Agent => {
   }
 }
 
-type Quoted = { kind: string; id: string; title?: string; text: string; isCut: boolean }
+type Quoted = { id: string; title?: string; text: string; isCut?: true }
 
-/** Every quote in an answer, at any place. */
+/** Every quote in an answer, at any place, with the id of its record. */
 export const quotesIn = (value: unknown): Quoted[] => {
   if (typeof value !== 'object' || value === null) return []
-  return Object.entries(value).flatMap(([name, member]) => (name === 'quote' ? [member as Quoted] : quotesIn(member)))
+  const { id, quote, ...others } = value as { id: string; quote?: Omit<Quoted, 'id'> }
+  return [...(quote ? [{ id, ...quote }] : []), ...Object.values(others).flatMap(quotesIn)]
 }

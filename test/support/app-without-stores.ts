@@ -2,12 +2,14 @@ import { type AppDependencies, createApp } from '../../api/app.ts'
 import { identifyAccount } from '../../api/operations/accounts.ts'
 import { identifyContact, purgeContact } from '../../api/operations/contacts.ts'
 import type { McpDependencies } from '../../api/mcp/mcp.ts'
+import { correctFeedback, deleteFeedback } from '../../api/operations/corrections.ts'
 import { submitConversation } from '../../api/operations/conversations.ts'
 import { createFeedback } from '../../api/operations/feedbacks.ts'
 import { FairSemaphore } from '../../runtime/fair-semaphore.ts'
 import type { ReadDependencies } from '../../api/reads/reads.ts'
 import type { AnySubmissionKind, IntakeDependencies } from '../../api/submit/intake.ts'
 import { submit } from '../../api/submit/submit.ts'
+import { feedbackId } from '../../contract/feedback-record.ts'
 import { hashKeyFrom } from '../../contract/identity/keys.ts'
 import { MAX_BODY_BYTES, MAX_CONVERSATION_BODY_BYTES } from '../../contract/limits.ts'
 import type { Operation } from '../../contract/submission.ts'
@@ -15,9 +17,9 @@ import type { Scope } from '../../db/tokens.ts'
 
 const WORKSPACE = '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a09'
 export const SUBMISSION = '0190c2d4-8f0e-7c3a-9b1d-3a5e8f2b7c60'
-export const EMPTY_LOG = { isLogEmpty: true, isIdentifyWaiting: false, isPurgeWaiting: false }
+export const EMPTY_LOG = { isLogEmpty: true, isIdentifyWaiting: false, isPurgeWaiting: false, hadPurges: false }
 
-const SCOPES: readonly Scope[] = ['submit', 'read', 'read:personal', 'admin', 'operator']
+const SCOPES: readonly Scope[] = ['submit', 'read', 'read:personal', 'edit', 'admin', 'operator']
 
 const notAsked = (): never => {
   throw new Error('These tests do not call this')
@@ -43,6 +45,8 @@ const INTAKE: IntakeDependencies = {
       : { outcome: 'admitted', submissionId: SUBMISSION, number: 1, bucket: undefined, ...EMPTY_LOG },
   resolveReferences: async () => ({ contactId: null, projectId: null }),
   canPurgeMatch: async () => true,
+  hasFeedback: async () => true,
+  resolveFeedbackId: async ({ realm, submissionId, record }) => feedbackId({ ...realm, submissionId }, record),
   awaitProgress: async () => undefined,
   awaitFinished: async ({ submissionIds }) => submissionIds.map(() => undefined),
   pressure: { current: () => undefined, bytesLeft: () => Number.MAX_SAFE_INTEGER, added: () => {} },
@@ -73,6 +77,7 @@ export const emptyReads: ReadDependencies = {
     next: undefined,
   }),
   listSources: async () => [],
+  listFields: async () => [],
   readChanges: async (_, { after }) => ({ changes: [], next: after, passSince: undefined }),
 }
 
@@ -84,6 +89,9 @@ export const emptyMcp: McpDependencies = {
     feedbackContext: notAsked,
     accountContext: notAsked,
     findAccount: async () => undefined,
+    findNames: async () => [],
+    contractValues: async () => new Map(),
+    countAnswers: async () => [],
   },
   // No call has to wait.
   limit: () => 0,
@@ -105,7 +113,7 @@ export const appWithoutStores = ({ intake: given = {}, ...others }: Given = {}):
     receipts: { authenticate, findStored: nothing, findQueued: nothing, onFault },
     reads: { ...emptyReads, authenticate, onFault },
     mcp: emptyMcp,
-    setSource: async ({ source }, { scale = null, link = null }) => ({
+    setSource: async ({ source }, { scale = null, link = null, fields = [] }) => ({
       source,
       ratings: 0,
       leastRating: null,
@@ -113,7 +121,9 @@ export const appWithoutStores = ({ intake: given = {}, ...others }: Given = {}):
       scale,
       isScaleGiven: true,
       link,
+      fields,
     }),
+    webhooks: { list: async () => [], create: nothing, remove: async () => false, findHostProblem: nothing },
     readsTrailers: true,
     isReady: async () => true,
     board: notAsked,
@@ -132,6 +142,8 @@ const KINDS: Readonly<Record<Operation, AnySubmissionKind>> = {
   identify_account: identifyAccount,
   purge_contact: purgeContact,
   submit_conversation: submitConversation,
+  correct_feedback: correctFeedback,
+  delete_feedback: deleteFeedback,
 }
 
 /**

@@ -49,7 +49,7 @@ const nextRequest = requestsOf(order.attack)
 
 const send = async (): Promise<void> => {
   const { operation, body } = nextRequest()
-  const answer = await fetch(`${order.url}/api/v1${PATHS[operation]}`, {
+  const answer = await fetch(`${order.url}/api/v1${PATHS[operation as keyof typeof PATHS]}`, {
     method: 'POST',
     headers: { Authorization: `Bearer ${order.token}`, 'Content-Type': 'application/json' },
     body,

@@ -33,7 +33,7 @@ const fractions = fc.integer({ min: 0, max: 12 }).map((halvings) => 2 ** -halvin
 const submissions = fc
   .tuple(fc.constantFrom(...DEAR_INTAKES), fractions)
   .map(([{ title, operation, text }, fraction]) => {
-    const path = `/api/v1${PATHS[operation]}`
+    const path = `/api/v1${PATHS[operation as keyof typeof PATHS]}`
     return requestOf(
       `POST ${path}: ${title}`,
       path,

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import type { Submission } from '../../contract/submission.ts'
+import { isRemoval, type Submission } from '../../contract/submission.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { finishPurge } from '../../db/purges/removal.ts'
 import type { Stride } from '../../worker/apply/stride-outcome.ts'
@@ -58,9 +58,7 @@ export const deliver = async (sql: Sql, history: readonly Submission[], schedule
  * are queued again. The others with an original number were lost by a failover, without a receipt.
  */
 const noteReplays = async (sql: Sql, history: readonly Submission[]): Promise<void> => {
-  const dead = history.filter(
-    ({ originalNumber = 0, operation }) => originalNumber % 2 === 1 && operation !== 'purge_contact',
-  )
+  const dead = history.filter((submission) => (submission.originalNumber ?? 0) % 2 === 1 && !isRemoval(submission))
   const rows = dead.map(({ workspaceId, submissionId, originalNumber, operation }) => ({
     workspace_id: workspaceId,
     id: submissionId,

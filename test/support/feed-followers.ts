@@ -133,8 +133,8 @@ export const receiveWebhook = async (
     }
     return response.writeHead(204).end()
   })
-  const [workspace] = await sql<[{ name: string }]>`select name from workspace where id = ${workspaceId}`
-  const id = (await createWebhook(sql, { workspace: workspace.name, url: server.url, from: 0 }))!
+  const scope = { kinds: null, filter: null, holdUntilTagged: false }
+  const id = (await createWebhook(sql, { workspaceId, url: server.url, from: 0, ...scope }))!
   secret = webhookSecret(hashKeyFrom(environment['HASH_KEY']!), id, 1)
   return {
     id,

@@ -4,7 +4,7 @@ import { contactRecord } from '../../contract/contact-record.ts'
 import { conversationRecord } from '../../contract/conversation-record.ts'
 import { feedbackRecord } from '../../contract/feedback-record.ts'
 import type { Realm } from '../../contract/identity/keys.ts'
-import type { Operation, Submission, SubmissionOf } from '../../contract/submission.ts'
+import type { Operation, Removal, Submission, SubmissionOf } from '../../contract/submission.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { finishPurge, type PurgeCounts, purgeDead, removeRecords } from '../../db/purges/removal.ts'
 import { readPosition } from '../../db/submissions/position.ts'
@@ -25,7 +25,7 @@ export type PurgeRig = {
   feedback: (body: object, more?: Partial<Submission>) => Promise<string>
   identify: (body: object, more?: Partial<Submission>) => Promise<string>
   conversation: (body: object, more?: Partial<Submission>) => Promise<string>
-  decide: (body: object, more?: Partial<Submission>) => Promise<Decided>
+  decide: (body: object, more?: Partial<Submission>, operation?: Removal['operation']) => Promise<Decided>
   remove: (purge: Decided) => Promise<PurgeCounts>
   /** Decides the purge and removes its records. */
   purge: (body: object) => Promise<PurgeCounts>
@@ -49,8 +49,8 @@ export const createPurgeRig = async (sql: Sql, given?: string): Promise<PurgeRig
     await applyStride(submission)
     return submission.submissionId
   }
-  const decide: PurgeRig['decide'] = async (body, more) => {
-    const purge = make('purge_contact', body, more)
+  const decide: PurgeRig['decide'] = async (body, more, operation = 'purge_contact') => {
+    const purge = make(operation, body, more)
     const { decided } = await applyStride(purge)
     return { isMatched: decided.length > 0, purgeId: purge.submissionId, number: purge.number }
   }

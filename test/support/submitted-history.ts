@@ -147,7 +147,7 @@ const ask = async (
   { operation, body }: Submission,
   options: Parameters<Service['post']>[2],
 ): Promise<Answer | undefined> => {
-  const answer = await post(PATHS[operation], body, options).catch(() => undefined)
+  const answer = await post(PATHS[operation as keyof typeof PATHS], body, options).catch(() => undefined)
   if (answer !== undefined && answer.status !== 503) return answer
   await pause(AFTER_TROUBLE_MS)
   return undefined

@@ -23,7 +23,8 @@ export const COMPARED_COLUMNS: Readonly<Record<TableName, string>> = {
   project: 'id, name',
   feedback:
     'id, description, title, is_transcript, case when tags_generated then null else tags end as tags, tags_generated, ' +
-    'rating, source, source_id, source_data, contact_id, account_id, project_id, created_at, ' +
+    'rating, is_hidden, corrections, uncorrected, correction_numbers, ' +
+    'source, source_id, source_data, contact_id, account_id, project_id, created_at, ' +
     `${number('accepted_at', 'accepted_number')}, ${number('updated_at', 'updated_number')}`,
   feedback_category: 'title',
   conversation: 'id, external_id, source, title, rating, properties, created_at, updated_at',

@@ -48,7 +48,7 @@ describe('the job that removes the records of a purge', () => {
     assert.equal(await entries(), 1)
     const { purgeId } = await rig.decide({ email: 'ada@example.com' }, { number: number + 2 })
 
-    assert.equal(await remove(purgeId), number + 2)
+    assert.deepEqual(await remove(purgeId), { number: number + 2, operation: 'purge_contact' })
     const counts = { contacts: 1, feedback: 1, messages: 0, conversations: 0, deadSubmissions: 1 }
     const receipt = await findReceipt(schema.sql, workspaceId, purgeId)
     assert.deepEqual([receipt?.state, receipt?.attempts, receipt?.counts], ['applied', 2, counts])

@@ -3,7 +3,7 @@ import type { HashKey } from '../../contract/identity/keys.ts'
 import type { RemovalJob, TaggingJob } from '../../contract/jobs.ts'
 import type { SubmissionState } from '../../contract/receipt.ts'
 import { feedbackId } from '../../contract/feedback-record.ts'
-import type { Submission } from '../../contract/submission.ts'
+import { isRemoval, type Submission } from '../../contract/submission.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { findPurgesUnderWay } from '../../db/purges/removal.ts'
 import { findMissingReceipts } from '../../db/submissions/receipts.ts'
@@ -88,18 +88,23 @@ const withReceipts = async (
   return found.filter(({ submissionId }) => !missing.has(submissionId))
 }
 
-/** The found purges whose records are being removed. */
+/** The found removals whose records are being removed. */
 const findUnfinished = async (
   { sql }: FollowUpDependencies,
   workspaceId: string,
   found: readonly Submission[],
 ): Promise<string[]> => {
-  const ids = found.flatMap(({ operation, submissionId }) => (operation === 'purge_contact' ? submissionId : []))
+  const ids = found.filter(isRemoval).map(({ submissionId }) => submissionId)
   return ids.length === 0 ? [] : findPurgesUnderWay(sql, workspaceId, ids)
 }
 
 /** `lesson`: the tagger can learn from its tags. */
-type TaggableRecord = { submission: Submission; id: string; need: 'tags' | 'lesson' | 'index' }
+type TaggableRecord = {
+  submission: Submission
+  kind: 'feedback' | 'conversation'
+  id: string
+  need: 'tags' | 'lesson' | 'index'
+}
 
 type TaggingNeeds = Pick<FollowUpDependencies, 'hashKey' | 'pace'> & { spans: StrideSpans }
 
@@ -117,17 +122,17 @@ const wantedTagging = (
   const untagged = wanted.filter(({ need }) => need === 'tags')
   const tagged = wanted.filter(({ need }) => need === 'lesson')
   const chosen = new Set([...untagged, ...pace.choose(workspaceId, tagged)])
-  const idsOf = (records: Iterable<TaggableRecord>, operation: Submission['operation']): string[] => [
-    ...new Set([...records].flatMap(({ submission, id }) => (submission.operation === operation ? id : []))),
+  const idsOf = (records: Iterable<TaggableRecord>, wantedKind: TaggableRecord['kind']): string[] => [
+    ...new Set([...records].flatMap(({ kind, id }) => (kind === wantedKind ? id : []))),
   ]
-  const feedbackIds = idsOf(chosen, 'create_feedback')
+  const feedbackIds = idsOf(chosen, 'feedback')
   const others = wanted.filter((record) => !chosen.has(record))
-  const indexedIds = idsOf(others, 'create_feedback').filter((id) => !feedbackIds.includes(id))
+  const indexedIds = idsOf(others, 'feedback').filter((id) => !feedbackIds.includes(id))
   const traceparents = [...chosen].flatMap(({ submission }) => spans.get(submission.submissionId)?.traceparent ?? [])
   return {
     workspaceId,
     feedbackIds,
-    conversationIds: idsOf(chosen, 'submit_conversation'),
+    conversationIds: idsOf(chosen, 'conversation'),
     ...(indexedIds.length > 0 && { indexedIds }),
     ...(traceparents.length > 0 && { traceparents }),
   }
@@ -137,9 +142,15 @@ const wantedTagging = (
 const wantedFor = (hashKey: HashKey, submission: Submission): TaggableRecord | undefined => {
   const { workspaceId, submissionId, operation, body } = submission
   const realm = { hashKey, workspaceId }
-  if (operation === 'submit_conversation') return { submission, id: conversationId(realm, body), need: 'tags' }
-  if (operation !== 'create_feedback') return undefined
+  if (operation === 'submit_conversation') {
+    return { submission, kind: 'conversation', id: conversationId(realm, body), need: 'tags' }
+  }
+  if (operation !== 'create_feedback' && operation !== 'correct_feedback') return undefined
   const teaches = body.tags?.some((tag) => tag.trim() !== '') ?? false
   const need = body.tags == null ? 'tags' : teaches ? 'lesson' : 'index'
-  return { submission, id: feedbackId({ ...realm, submissionId }, body), need }
+  if (operation === 'create_feedback') {
+    return { submission, kind: 'feedback', id: feedbackId({ ...realm, submissionId }, body), need }
+  }
+  // A correction leaves the text in the index.
+  return body.tags === undefined || need === 'index' ? undefined : { submission, kind: 'feedback', id: body.id, need }
 }

@@ -1,5 +1,5 @@
 import type { Realm } from '../../contract/identity/keys.ts'
-import type { Submission, SubmissionOf } from '../../contract/submission.ts'
+import { isRemoval, type Removal, type Submission } from '../../contract/submission.ts'
 import { Fold, type FoldableSubmission } from '../../fold/fold.ts'
 import type { Changes } from '../../fold/changes.ts'
 import { Missing, type MissingState } from '../../fold/profile.ts'
@@ -24,7 +24,7 @@ export type Step =
   | { do: 'move' }
   /** Remove records of decided purges. */
   | { do: 'remove' }
-  | { do: 'decide'; purge: SubmissionOf<'purge_contact'> }
+  | { do: 'decide'; purge: Removal }
   /**
    * Save metadata of some contacts and accounts of a submission that changes too much of it at once,
    * and go on with the segment. The position stays. The save may be repeated: what it has set or
@@ -49,15 +49,15 @@ export const nextStep = ({ known, due, segment }: Left, stored: StoredState): St
   const submissions = segment.submissions.filter(({ number }) => number > position)
   // Another writer has applied the segment, or the next submission is not in it.
   if (submissions[0] !== first) return { do: 'load', segment: nextSegment(segment.realm, due, stored.hadPurges) }
-  if (first.operation !== 'purge_contact') return foldSegment({ ...segment, submissions }, stored)
+  if (!isRemoval(first)) return foldSegment({ ...segment, submissions }, stored)
   const isDecided = stored.rows.some(({ kind, key }) => kind === 'receipt' && key === first.submissionId)
   if (!isDecided) return { do: 'decide', purge: first }
   return { do: 'save', fold: new Fold(segment.realm), end: first.number, skipped: [first] }
 }
 
-/** The next purge, or all submissions up to the next purge. */
+/** The next removal, or all submissions up to the next removal. */
 export const nextSegment = (realm: Realm, due: readonly Submission[], hadPurges: boolean): Segment => {
-  const end = due.findIndex(({ operation }) => operation === 'purge_contact')
+  const end = due.findIndex(isRemoval)
   return segmentOf(realm, end < 0 ? due : due.slice(0, Math.max(1, end)), hadPurges)
 }
 

@@ -1,5 +1,5 @@
 import { conversationId } from '../../contract/conversation-record.ts'
-import { feedbackId } from '../../contract/feedback-record.ts'
+import { feedbackId, feedbackKey } from '../../contract/feedback-record.ts'
 import {
   accountIdKey,
   contactIdKey,
@@ -45,6 +45,9 @@ export const addMissing = (segment: Segment, missing: MissingState): void => {
       return want(segment.keys[missing.kind], missing.id, missing.metadata ? { metadata: true } : {})
     case 'epochs':
       return wantEpochs(segment)
+    case 'feedback':
+      want(segment.keys.contact, recordContactKey(segment.realm, missing.id), { metadata: true })
+      return want(segment.keys.feedback, missing.id)
     case 'messages':
       return wantMessages(segment, missing.conversationId)
   }
@@ -97,6 +100,7 @@ const wantKeysOf = (segment: Segment, submission: Submission): void => {
   const isReplay = originalNumber !== undefined
   if (isReplay) want(keys.receipt, submissionId)
   if (isReplay && operation === 'create_feedback') want(keys.feedback, feedbackId({ ...realm, submissionId }, body))
+  if (operation === 'correct_feedback') want(keys.feedback, body.id)
   if (operation !== 'submit_conversation') return
   const id = conversationId(realm, body)
   // The stored conversation may be newer, so the fold needs its version.
@@ -147,8 +151,12 @@ const recordContactKeyOf = (realm: Realm, { operation, body, submissionId }: Sub
   return recordContactKey(realm, feedbackId({ ...realm, submissionId }, body))
 }
 
-/** The keys by which a submission may create a contact, or wait for one. */
+/** The keys by which a submission may create a contact or a feedback, or wait for a contact. */
 const wantEpochs = ({ realm, submissions, keys }: Segment): void => {
+  for (const { operation, body } of submissions) {
+    const key = operation === 'create_feedback' ? feedbackKey(realm, body) : undefined
+    if (key !== undefined) want(keys.epoch, key)
+  }
   for (const key of submissions.flatMap(keysOf)) {
     if (key.kind === 'contactExternalId') {
       want(keys.epoch, contactIdKey(realm, key.externalId))

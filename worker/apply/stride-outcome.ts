@@ -1,4 +1,4 @@
-import type { Submission, SubmissionOf } from '../../contract/submission.ts'
+import type { Removal, Submission } from '../../contract/submission.ts'
 import type { Ending } from '../trace-jobs.ts'
 
 /** Submissions of one workspace, ascending, with numbers above `after`. */
@@ -10,8 +10,8 @@ export type Done = {
   applied: { submission: Submission; state: 'applied' | 'superseded' }[]
   /** Submissions that were applied, decided or set aside before. */
   found: Submission[]
-  /** Purges that matched something: contacts, waiting records or dead submissions to remove. */
-  decided: SubmissionOf<'purge_contact'>[]
+  /** Removals that matched something: contacts, records or dead submissions to remove. */
+  decided: Removal[]
   /** The endings of the submissions that this worker set aside, by id. */
   dead: Map<string, Ending>
 }

@@ -1,12 +1,11 @@
 import type { HashKey, Realm } from '../../contract/identity/keys.ts'
 import { type TaggingJob, TAGGER_VERSION } from '../../contract/jobs.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
+import { findUnindexed, readTextsToIndex, storeWords } from '../../db/tags/search-texts.ts'
 import {
   MAX_TERMS_OF_TEXTS,
   readTexts,
-  readUnindexed,
   storeTags,
-  storeWords,
   type StoredText,
   type WantedRecords,
 } from '../../db/tags/store-tags.ts'
@@ -20,45 +19,36 @@ import { hashesOfText } from '../../tagger/text-words.ts'
  * workspace's lock.
  */
 const TEXTS_AT_ONCE = 100
-/** The same for the words of these texts. */
-const MOST_CHARACTERS = 200_000
 
 /**
  * Reads the texts of a job, generates tags for texts that people did not tag, and stores the tags
- * with the shares of all texts. Adds the words of feedback to the search index. A repetition does no
- * harm. Returns how many records got tags or taught the tagger.
+ * with the shares of all texts. Adds the words of all texts to the search index. A repetition does
+ * no harm. Returns how many records got tags or taught the tagger.
  */
 export const tag = async ({ sql, hashKey }: { sql: Sql; hashKey: HashKey }, job: TaggingJob): Promise<number> => {
-  const { workspaceId, indexedIds = [] } = job
+  const { workspaceId, indexedIds = [], isRetag = false } = job
   const realm = { hashKey, workspaceId }
   let count = 0
   for (const ids of inParts(job)) {
-    const wanted = { workspaceId, ...ids, taggerVersion: TAGGER_VERSION, isRetag: job.isRetag === true }
+    const wanted = { workspaceId, ...ids, taggerVersion: TAGGER_VERSION, isRetag }
     count += await tagTogether(sql, realm, await readTexts(sql, wanted))
   }
-  for (let at = 0; at < indexedIds.length; at += TEXTS_AT_ONCE) {
-    const unindexed = await readUnindexed(sql, workspaceId, indexedIds.slice(at, at + TEXTS_AT_ONCE))
-    for (const texts of byLength(unindexed)) {
-      const indexed = texts.map(({ id, textVersion, text }) => ({ id, textVersion, words: hashesOfText(text) }))
-      await storeWords(sql, realm, indexed)
-    }
-  }
+  for (const ids of inParts({ ...job, feedbackIds: [...new Set([...job.feedbackIds, ...indexedIds])] }))
+    await indexTexts(sql, realm, { ...ids, isRetag })
   return count
 }
 
-/** Splits texts, so that a statement stores the words of about `MOST_CHARACTERS` at most. */
-const byLength = <Text extends { text: string }>(texts: readonly Text[]): Text[][] => {
-  const parts: Text[][] = []
-  let characters = MOST_CHARACTERS
-  for (const each of texts) {
-    if (characters >= MOST_CHARACTERS) {
-      parts.push([])
-      characters = 0
+const indexTexts = async (sql: Sql, realm: Realm, ids: Omit<Parameters<typeof findUnindexed>[1], 'workspaceId'>) => {
+  const { workspaceId } = realm
+  const named = await findUnindexed(sql, { ...ids, workspaceId })
+  for (let at = 0; at < named.length;) {
+    const { texts, read } = await readTextsToIndex(sql, workspaceId, named.slice(at, at + TEXTS_AT_ONCE))
+    if (texts.length > 0) {
+      const indexed = texts.map(({ text, ...each }) => ({ ...each, words: hashesOfText(text) }))
+      await storeWords(sql, realm, indexed)
     }
-    parts.at(-1)!.push(each)
-    characters += each.text.length
+    at += read
   }
-  return parts
 }
 
 const inParts = ({
@@ -81,18 +71,13 @@ const tagTogether = async (sql: Sql, realm: Realm, stored: readonly StoredText[]
   // The unhidden words form new phrases, which have to be recalled, too.
   await recall(unhidden)
   const { tags, shares } = tagAnalysed(memory, unhidden)
-  const tagged = stored.map((each, at) => ({ ...each, tags: tags[at]!, share: toShare(shares[at]!) }))
-  let count = 0
-  for (const part of byLength(tagged)) {
-    const withWords = part.map(({ text, ...each }) => ({
-      ...each,
-      words: each.record === 'feedback' ? hashesOfText(text) : undefined,
-    }))
-    count += await storeTags(sql, realm, {
-      taggerVersion: TAGGER_VERSION,
-      tagged: withWords,
-      maxTerms: MAX_TERMS_OF_TEXTS,
-    })
-  }
-  return count
+  const tagged = stored.map(({ record, id, number, textVersion }, at) => ({
+    record,
+    id,
+    number,
+    textVersion,
+    tags: tags[at]!,
+    share: toShare(shares[at]!),
+  }))
+  return storeTags(sql, realm, { taggerVersion: TAGGER_VERSION, tagged, maxTerms: MAX_TERMS_OF_TEXTS })
 }

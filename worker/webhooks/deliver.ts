@@ -1,9 +1,10 @@
 import { Buffer } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import { listRetries, noteDeliveries, readChangeAt, type UndeliveredChange } from '../../db/deliveries.ts'
-import { type Change, type ChangesPage, readChanges } from '../../db/reads/changes.ts'
+import { type Change, type ChangesPage, type FeedPlace, placeAt, readChanges } from '../../db/reads/changes.ts'
 import { findWebhook, type Webhook } from '../../db/webhooks.ts'
-import { type Delivery, FAILURES_TO_STOP, judgeRound, type SendOutcome } from './judge-round.ts'
+import { type Delivery, FAILURES_TO_STOP, type FeedPage, judgeRound, type SendOutcome } from './judge-round.ts'
+import { chooseWanted } from './wanted.ts'
 import { type DeliveryDependencies, messageOf, send } from './send.ts'
 
 const CHANGES_AT_ONCE = 50
@@ -65,9 +66,14 @@ const deliverNext = async (
     return undefined
   }
   const changes = ofDifferentRecords(page.changes)
-  const deliveries = alternate(changes.map(newDelivery), retriesOf(due, changes))
+  const wanted = await chooseWanted(sql, webhook, changes)
+  const deliveries = alternate(
+    wanted.map(({ change, isHeld }) => ({ ...newDelivery(change), isHeld })),
+    retriesOf(due, changes),
+  )
   const outcomes = await sendInTurn(dependencies, webhook, { deliveries, until })
-  const round = judgeRound(webhook, page, { deliveries, outcomes })
+  const seen = { ...page, changes: wanted.map(({ change }) => change), next: nextAfter(page, changes) }
+  const round = judgeRound(webhook, seen, { deliveries, outcomes })
   const hasMoved = round.place.position > webhook.place.position
   if (outcomes.length === 0 && !hasMoved) return undefined
   await noteDeliveries(sql, webhook, round)
@@ -96,6 +102,10 @@ const ofDifferentRecords = (changes: readonly Change[]): readonly Change[] => {
   const repeated = names.findIndex((name, at) => names.indexOf(name) < at)
   return repeated < 0 ? changes : changes.slice(0, repeated)
 }
+
+/** The place after these first changes of a page. */
+const nextAfter = ({ changes, next, passSince }: FeedPage, first: readonly Change[]): FeedPlace =>
+  first.length === changes.length ? next : placeAt(first.at(-1)!.position, passSince)
 
 const nameOf = ({ kind, id }: Pick<Change, 'kind' | 'id'>): string => `${kind} ${id}`
 
@@ -147,7 +157,7 @@ const sendInTurn = async (
       const outcome = await sendOne(dependencies, webhook, deliveries[at]!)
       outcomes[at] = outcome
       if (outcome === 'confirmed') confirmed++
-      else if (outcome !== 'replaced') {
+      else if (typeof outcome !== 'string') {
         failed++
         mustPause ||= outcome.kind === 'gone' || outcome.askedMs > 0
       }
@@ -161,8 +171,9 @@ const sendInTurn = async (
 const sendOne = async (
   dependencies: DeliveryDependencies,
   webhook: Webhook,
-  { change, position, isLarge }: Delivery,
+  { change, position, isLarge, isHeld = false }: Delivery,
 ): Promise<SendOutcome> => {
+  if (isHeld) return 'held'
   const { sql, places } = dependencies
   const sendRead = async (): Promise<SendOutcome> => {
     const read = change ?? (await readChangeAt(sql, webhook.workspaceId, position))

@@ -1,18 +1,23 @@
-import type { AttemptedChange, DeliveryRound } from '../../db/deliveries.ts'
+import { type AttemptedChange, type DeliveryRound, WAITS_FOR_TAGS } from '../../db/deliveries.ts'
 import { type Change, type ChangesPage, type FeedPlace, placeAt } from '../../db/reads/changes.ts'
 import type { Webhook } from '../../db/webhooks.ts'
 import type { DeliveryFailure } from './send.ts'
 
-/** A change to send. `change`: a new change; an undelivered one is read when its turn comes. */
-export type Delivery = AttemptedChange & { failingSince?: Date; change?: Change }
+/**
+ * A change to send. `change`: a new change; an undelivered one is read when its turn comes.
+ * `isHeld`: the new change waits for tags.
+ */
+export type Delivery = AttemptedChange & { failingSince?: Date; change?: Change; isHeld?: boolean }
 
 /** `replaced`: a later change of the record replaces the undelivered one. */
-export type SendOutcome = 'confirmed' | 'replaced' | DeliveryFailure
+export type SendOutcome = 'confirmed' | 'replaced' | 'held' | DeliveryFailure
 
-type FeedPage = Exclude<ChangesPage, 'expired'>
+export type FeedPage = Exclude<ChangesPage, 'expired'>
 
 /** If this many changes fail and none is confirmed, the receiver does not work. */
 export const FAILURES_TO_STOP = 8
+/** Feedback that gets no tags in this time is sent without. */
+const HOLD_MS = 60_000
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 3_600_000
 const GIVE_UP_AFTER_MS = 86_400_000
@@ -70,6 +75,7 @@ const attemptedChange = (
   askedMs: number,
 ): AttemptedChange => {
   const change = { kind, id, position, isTombstone, isLarge }
+  if (outcome === 'held') return { ...change, attempts, fault: WAITS_FOR_TAGS, pauseMs: HOLD_MS }
   if (typeof outcome === 'string') return { ...change, attempts }
   if (outcome.kind === 'stopped') return { ...change, attempts, fault: outcome.fault, pauseMs: 0 }
   const isGivenUp = outcome.kind === 'final' || isTooLong(failingSince)

@@ -6,8 +6,9 @@ import { keptPassword } from './kept-secrets.ts'
 import { redisBinary } from './redis-binary.ts'
 import { type EmbeddedServer, startServer } from './server.ts'
 import { signalOnParentDeath } from './start-process.ts'
+import { syncEachSecond } from './sync-append-only-file.ts'
 
-export type AppendFsync = 'always' | 'everysec'
+export type AppendFsync = 'always' | 'no'
 
 export type RedisOptions = {
   /** The folder for all files of the server: data, password, port, log. */
@@ -15,7 +16,7 @@ export type RedisOptions = {
   /** By default the port of the last start if it is free, else any free port. */
   readonly port?: number
   readonly maxMemoryBytes?: number
-  /** A loss of power can cost a second with `everysec`, and nothing with `always`. */
+  /** With `no`, the default, this program syncs once a second, and a loss of power can cost a second. */
   readonly appendFsync?: AppendFsync
   /** Further lines of the configuration, such as the settings of a cluster's node. */
   readonly settings?: readonly string[]
@@ -44,7 +45,7 @@ export const startRedis = async (options: RedisOptions): Promise<EmbeddedServer>
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const password = keptPassword(dataDir)
   const configFile = join(dataDir, 'redis.conf')
-  return startServer({
+  const server = await startServer({
     name: 'Redis',
     logName: 'redis.log',
     dataDir,
@@ -63,6 +64,11 @@ export const startRedis = async (options: RedisOptions): Promise<EmbeddedServer>
       isReady: ({ port }) => answersPing(port, password),
     }),
   })
+  if (options.appendFsync !== 'always') {
+    const endSyncs = syncEachSecond(dataDir, options.log ?? (() => {}))
+    void server.exited.then(endSyncs)
+  }
+  return server
 }
 
 /**
@@ -76,7 +82,7 @@ const configuration = (options: RedisOptions & { port: number; password: string;
     password,
     version,
     maxMemoryBytes = DEFAULT_MAX_MEMORY_BYTES,
-    appendFsync = 'everysec',
+    appendFsync = 'no',
     settings = [],
   } = options
   const lines = [

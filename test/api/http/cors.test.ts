@@ -37,7 +37,7 @@ describe('pages of another origin', () => {
     const { status, headers } = await preflight('/api/v1/feedbacks', PAGE)
     assert.equal(status, 204)
     assert.equal(headers.get('access-control-allow-origin'), PAGE)
-    assert.equal(headers.get('access-control-allow-methods'), 'GET, POST, PUT')
+    assert.equal(headers.get('access-control-allow-methods'), 'GET, POST, PUT, PATCH, DELETE')
     assert.match(headers.get('access-control-allow-headers') ?? '', /Authorization.*Content-Type.*Idempotency-Key/)
     assert.equal(headers.get('access-control-allow-credentials'), null)
     assert.equal(headers.get('vary'), 'Origin')

@@ -68,7 +68,11 @@ describe('POST /mcp', () => {
     assert.equal(errorIn(nested.text).message, 'The body must be nested at most 64 levels deep')
     const refused: [name: string, given: object, problem: string][] = [
       ['list_feedback', { limit: 0.5 }, 'limit must be a whole number from 1 to 20'],
-      ['compare_periods', { by: 'week' }, 'by must be one of tag, source, project, account, customer, rating'],
+      [
+        'compare_periods',
+        { by: 'week' },
+        'by must be one of tag, source, project, account, customer, rating, or field.NAME of a declared field',
+      ],
     ]
     for (const [name, given, problem] of refused) {
       const { text } = await ask(handle, { body: JSON.stringify({ ...CALL, params: { name, arguments: given } }) })

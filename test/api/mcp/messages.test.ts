@@ -7,11 +7,7 @@ describe('a message of an agent', () => {
   it('takes a member that is null for one that is left out', async () => {
     const { handle } = appWithoutStores()
     const none = {
-      source: null,
-      tags: null,
-      customerId: null,
-      ratingMin: null,
-      createdFrom: null,
+      filters: { source: null, tag: null, customerId: null, ratingMin: null, createdFrom: null },
       limit: null,
       next: null,
     }
@@ -22,8 +18,8 @@ describe('a message of an agent', () => {
     }
     const messages: object[] = [
       { method: 'tools/call', params: { name: 'list_feedback', arguments: none, _meta: null } },
-      { method: 'tools/call', params: { name: 'list_conversations', arguments: null } },
-      { method: 'tools/call', params: { name: 'list_conversations' }, result: null, error: null },
+      { method: 'tools/call', params: { name: 'list_feedback', arguments: null } },
+      { method: 'tools/call', params: { name: 'count_feedback' }, result: null, error: null },
       { method: 'tools/list', params: null },
       { method: 'tools/list', params: { cursor: null, _meta: { progressToken: null } } },
       { method: 'prompts/get', params: { name: 'this_week', arguments: null } },
@@ -49,13 +45,16 @@ describe('a message of an agent', () => {
       ['application/json', /^application\/json/],
       ['*/*', /^application\/json/],
       ['application/*', /^application\/json/],
+      ['application/json;charset=utf-8', /^application\/json/],
+      ['text/html, */*;q=0.1', /^application\/json/],
+      ['text/event-stream, */*', /^application\/json/],
       ['', /^application\/json/],
       ['text/event-stream', /^text\/event-stream/],
     ] as const) {
       const { status, headers, text } = await ask(handle, { body: list, headers: { Accept } })
       assert.equal(status, 200, Accept)
       assert.match(headers.get('Content-Type') ?? '', type, Accept)
-      assert.equal(JSON.parse(text.replace(/^event: message\ndata: /, '')).result.tools.length, 10)
+      assert.equal(JSON.parse(text.replace(/^event: message\ndata: /, '')).result.tools.length, 7)
     }
   })
 
@@ -74,7 +73,7 @@ describe('a message of an agent', () => {
         -32_602,
         /^In params: arguments must be an object$/,
       ],
-      [{ ...CALL, params: { name: 'secret' } }, -32_602, /^There is no such tool. There are: search_feedback, /],
+      [{ ...CALL, params: { name: 'secret' } }, -32_602, /^There is no such tool. There are: count_feedback, /],
       [
         { ...CALL, method: 'prompts/get', params: { name: 'secret' } },
         -32_602,

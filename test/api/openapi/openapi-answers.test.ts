@@ -33,9 +33,17 @@ describe('the answers in the OpenAPI document', () => {
   const RECORDS = RESOURCES.map(({ path }) => `GET /${path}/{id}`)
   const CHANGES = 'GET /changes'
   const READS = [...RESOURCES.map(({ path }) => `GET /${path}`), ...RECORDS, CHANGES, 'GET /counts', 'GET /sources']
-  const SETS = 'PUT /sources/{source}'
+  const CORRECTS = 'PATCH /feedbacks/{id}'
+  const DELETES = 'DELETE /feedbacks/{id}'
+  const CHANGING = [CORRECTS, DELETES]
+  const HOOK = ['GET /webhooks/{id}', 'DELETE /webhooks/{id}']
+  const HOOKS = ['GET /webhooks', 'POST /webhooks']
+  /** Settings that admins send as a body, and all that only admins may do besides purges. */
+  const SETS = ['PUT /sources/{source}', 'POST /webhooks']
+  const OF_ADMINS = ['PUT /sources/{source}', ...HOOKS, ...HOOK]
   /** The operations at paths that serve both submissions and reads. */
   const BOTH = ['/feedbacks', '/conversations'].flatMap((path) => [`POST ${path}`, `GET ${path}`])
+  const OF_ONE = [...CHANGING, 'GET /feedbacks/{id}']
   const METRICS = 'GET /metrics'
   const HEALTH = ['GET /healthz', 'GET /readyz']
   /** A malformed header `Host` is refused at any path. */
@@ -46,33 +54,42 @@ describe('the answers in the OpenAPI document', () => {
   const GIVEN_BY: {
     [R in Exclude<Refusal['refused'], 'not-found' | 'origin'>]: [Extract<Refusal, { refused: R }>, readonly string[]][]
   } = {
-    unauthenticated: [[{ refused: 'unauthenticated' }, [...POSTS, SETS, ...READS, RECEIPTS, METRICS]]],
+    unauthenticated: [
+      [{ refused: 'unauthenticated' }, [...POSTS, ...CHANGING, ...OF_ADMINS, ...READS, RECEIPTS, METRICS]],
+    ],
     forbidden: [
       [{ refused: 'forbidden', needs: 'submit' }, [...SUBMITTING, RECEIPTS]],
-      [{ refused: 'forbidden', needs: 'admin' }, [PURGES, SETS]],
+      [{ refused: 'forbidden', needs: 'admin' }, [PURGES, DELETES, ...OF_ADMINS]],
+      [{ refused: 'forbidden', needs: 'edit' }, [CORRECTS]],
       [{ refused: 'forbidden', needs: 'read' }, READS],
     ],
-    'not-json': [[{ refused: 'not-json' }, [...POSTS, SETS]]],
-    'too-large': [[{ refused: 'too-large', maxBytes: 1 }, [...POSTS, SETS]]],
+    'not-json': [[{ refused: 'not-json' }, [...POSTS, CORRECTS, ...SETS]]],
+    'too-large': [[{ refused: 'too-large', maxBytes: 1 }, [...POSTS, CORRECTS, ...SETS]]],
     'too-large-propagated': [[{ refused: 'too-large-propagated', maxBytes: 1 }, ['POST /conversations']]],
-    'too-slow': [[{ refused: 'too-slow' }, [...POSTS, SETS]]],
+    'too-slow': [[{ refused: 'too-slow' }, [...POSTS, CORRECTS, ...SETS]]],
     invalid: [[{ refused: 'invalid', problems: [{ message: 'The body is required', path: '' }] }, EVERYWHERE]],
-    'rate-limited': [[{ refused: 'rate-limited', most: 10, windowSeconds: 60, retryAfterSeconds: 6 }, SINGLE]],
+    'rate-limited': [
+      [{ refused: 'rate-limited', most: 10, windowSeconds: 60, retryAfterSeconds: 6 }, [...SINGLE, ...CHANGING]],
+    ],
     'no-such-contact': [[{ refused: 'no-such-contact' }, [PURGES]]],
     'no-such-submission': [[{ refused: 'no-such-submission' }, [RECEIPTS]]],
-    'no-such-record': [[{ refused: 'no-such-record' }, RECORDS]],
+    'no-such-record': [[{ refused: 'no-such-record' }, [...RECORDS, ...CHANGING, ...HOOK]]],
     'position-expired': [[{ refused: 'position-expired' }, [CHANGES]]],
-    'idempotency-key-of-other-body': [[{ refused: 'idempotency-key-of-other-body' }, SINGLE]],
+    'idempotency-key-of-other-body': [[{ refused: 'idempotency-key-of-other-body' }, [...SINGLE, ...CHANGING]]],
     'wrong-method': [
       [{ refused: 'wrong-method', allow: 'POST' }, POSTS.filter((name) => !BOTH.includes(name))],
-      [{ refused: 'wrong-method', allow: 'GET, POST' }, BOTH],
-      [{ refused: 'wrong-method', allow: 'PUT' }, [SETS]],
+      [{ refused: 'wrong-method', allow: 'GET, POST' }, [...BOTH, ...HOOKS]],
+      [{ refused: 'wrong-method', allow: 'GET, DELETE' }, HOOK],
+      [{ refused: 'wrong-method', allow: 'GET, PATCH, DELETE' }, OF_ONE],
+      [{ refused: 'wrong-method', allow: 'PUT' }, ['PUT /sources/{source}']],
       [
         { refused: 'wrong-method', allow: 'GET' },
-        [RECEIPTS, METRICS, ...HEALTH, ...READS.filter((name) => !BOTH.includes(name))],
+        [RECEIPTS, METRICS, ...HEALTH, ...READS.filter((name) => ![...BOTH, ...OF_ONE].includes(name))],
       ],
     ],
-    unavailable: [[{ refused: 'unavailable', why: 'postgres' }, [...POSTS, SETS, ...READS, RECEIPTS, METRICS]]],
+    unavailable: [
+      [{ refused: 'unavailable', why: 'postgres' }, [...POSTS, ...CHANGING, ...OF_ADMINS, ...READS, RECEIPTS, METRICS]],
+    ],
     unforeseen: [[{ refused: 'unforeseen', requestId: 'x' }, EVERYWHERE]],
   }
   const UNDOCUMENTED_HEADERS = ['content-type', 'connection']

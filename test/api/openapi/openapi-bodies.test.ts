@@ -108,7 +108,7 @@ describe('the bodies in the OpenAPI document', () => {
       const alternatives = anyOf.map((schema) => (isJsonObject(schema) ? resolved(schema) : {}))
       const records = alternatives.filter((schema) => schema['type'] === 'object')
       const members = records.map((schema) => Object.keys(schema['properties'] ?? {}).toSorted())
-      assert.equal(new Set(members.map(String)).size, 1, path)
+      assert.ok(new Set(members.map(String)).size <= 1, path)
     }
   })
 

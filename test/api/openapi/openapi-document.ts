@@ -23,7 +23,7 @@ type OperationObject = {
 
 /** The document as parsed JSON. */
 export const document = JSON.parse(JSON.stringify(await openApiDocument(BASE_PATH))) as JsonObject & {
-  paths: Record<string, { get?: OperationObject; post?: OperationObject; put?: OperationObject }>
+  paths: Record<string, Partial<Record<'get' | 'post' | 'put' | 'patch' | 'delete', OperationObject>>>
   components: Record<string, JsonObject>
 }
 
@@ -64,12 +64,14 @@ export const objectsIn = function* (value: JsonValue, path = '#'): Generator<[pa
 }
 
 /** Every operation. `at`: its whole path; `path`: the same without the base path. */
-export const operations = Object.entries(document.paths).flatMap(([at, { get, post, put }]) => {
+export const operations = Object.entries(document.paths).flatMap(([at, { get, post, put, patch, delete: remove }]) => {
   const path = at.startsWith(BASE_PATH) ? at.slice(BASE_PATH.length) : at
   return [
     ...(get ? [{ path, at, method: 'GET', operation: get }] : []),
     ...(post ? [{ path, at, method: 'POST', operation: post }] : []),
     ...(put ? [{ path, at, method: 'PUT', operation: put }] : []),
+    ...(patch ? [{ path, at, method: 'PATCH', operation: patch }] : []),
+    ...(remove ? [{ path, at, method: 'DELETE', operation: remove }] : []),
   ]
 })
 export const answerOf = ({ responses }: OperationObject, status: number): Answer => {

@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, it } from 'node:test'
-import { emailKey } from '../../../contract/identity/keys.ts'
+import * as v from 'valibot'
+import { feedbackRecord } from '../../../contract/feedback-record.ts'
+import { emailKey, ownId } from '../../../contract/identity/keys.ts'
+import type { Submission } from '../../../contract/submission.ts'
+import { countUnpurged, type PurgedKey, raisePurgedKeys, readPurgedKeys } from '../../../db/purges/purge-replay.ts'
+import { setAside } from '../../../db/submissions/dead.ts'
 import { findKeysToFree, freeKeys } from '../../../db/submissions/idempotency-keys.ts'
 import { findPurge, removeRecords } from '../../../db/purges/removal.ts'
 import { findReceipt } from '../../../db/submissions/receipts.ts'
 import { createPurgeRig, type PurgeRig } from '../../support/purge-rig.ts'
-import { sharedSchema } from '../../support/schema.ts'
+import { hashKey, sharedSchema } from '../../support/schema.ts'
 
 const schema = await sharedSchema()
 const NOTHING = { contacts: 0, feedback: 0, messages: 0, conversations: 0, deadSubmissions: 0 }
@@ -87,5 +93,79 @@ describe('the removal of a purge', () => {
     assert.deepEqual(freed.map(({ key }) => key).toSorted(), ['by email', 'conversation', 'identified', 'waited'])
     await freeKeys(schema.sql, { workspaceId: ws, submissionIds: freed.map(({ submissionId }) => submissionId) })
     assert.equal((await findKeysToFree(schema.sql, { workspaceId: ws, ...purge, limit: 100 })).length, 0)
+  })
+})
+
+describe('a purge of corrected and hidden feedback', () => {
+  beforeEach(begin)
+
+  it('removes it with its corrections, also dead ones, and frees their idempotency keys', async () => {
+    const id = await rig.feedback({ contact: { email: 'ann@example.com' } })
+    const idempotency = { key: 'ckey', body: 'hash' }
+    await rig.apply(rig.make('correct_feedback', { id, tags: ['secret'], isHidden: true }, { idempotency }))
+    const dead = rig.make('correct_feedback', { id, tags: ['secret too'] })
+    assert.ok(
+      await setAside(schema.sql, hashKey, { submission: dead, attempts: 1, reason: 'x', expected: dead.number - 1 }),
+    )
+    const purge = await rig.decide({ email: 'ann@example.com' })
+    assert.deepEqual(await rig.remove(purge), { ...NOTHING, contacts: 1, feedback: 1, deadSubmissions: 1 })
+    assert.deepEqual(
+      [await count('feedback'), await count('feedback_category'), await count('dead_submission')],
+      [0, 0, 0],
+    )
+    assert.equal((await findReceipt(schema.sql, ws, dead.submissionId))?.state, 'purged')
+    const keys = await findKeysToFree(schema.sql, {
+      workspaceId: ws,
+      subjectIds: [purge.purgeId],
+      number: purge.number,
+      limit: 9,
+    })
+    assert.deepEqual(
+      keys.map(({ key }) => key),
+      ['ckey'],
+    )
+  })
+})
+
+describe('the deletion of a feedback', () => {
+  beforeEach(begin)
+
+  it('removes dead submissions of the record that are older, and those alone', async () => {
+    const sent = { sourceId: 'T', description: 'x' }
+    await rig.feedback(sent)
+    const id = ownId(rig.realm, 'feedback', 'API', 'T')
+    const setDead = async (submission: Submission): Promise<string> => {
+      await setAside(schema.sql, hashKey, { submission, attempts: 1, reason: 'x', expected: submission.number - 1 })
+      return submission.submissionId
+    }
+    const body = v.parse(feedbackRecord, sent)
+    const older = await setDead(rig.make('create_feedback', body))
+    const corrected = await setDead(rig.make('correct_feedback', { id, rating: 1 }))
+    const other = await setDead(rig.make('create_feedback', { ...body, sourceId: 'U' }))
+    const deletion = await rig.decide({ id }, {}, 'delete_feedback')
+    const newer = await setDead(rig.make('create_feedback', body))
+    assert.deepEqual(await rig.remove(deletion), { ...NOTHING, feedback: 1, deadSubmissions: 2 })
+    const states = await Promise.all(
+      [older, corrected, other, newer].map(async (each) => (await findReceipt(schema.sql, ws, each))?.state),
+    )
+    assert.deepEqual(states, ['purged', 'purged', 'dead', 'dead'])
+    const unmatched = await rig.decide({ id: randomUUID() }, {}, 'delete_feedback')
+    assert.equal(unmatched.isMatched, false)
+  })
+
+  it('is repeated in a restored backup', async () => {
+    const id = await rig.feedback({})
+    await rig.remove(await rig.decide({ id }, {}, 'delete_feedback'))
+    const keys: PurgedKey[] = []
+    for await (const key of readPurgedKeys(schema.sql)) if (key.workspaceId === ws) keys.push(key)
+    const restored = await createPurgeRig(schema.sql)
+    const own = keys.map((key) => ({ ...key, workspaceId: restored.realm.workspaceId, number: 2_000_000 }))
+    await restored.feedback({}, { submissionId: id })
+    await restored.feedback({})
+    assert.equal(await countUnpurged(schema.sql, own), 2)
+    await raisePurgedKeys(schema.sql, own)
+    assert.equal(await countUnpurged(schema.sql, own), 0)
+    const left = await schema.sql`select from feedback where workspace_id = ${restored.realm.workspaceId}`
+    assert.equal(left.count, 1)
   })
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import process from 'node:process'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
+import { ownId } from '../../../contract/identity/keys.ts'
 import { readTexts, storeTags, type Share } from '../../../db/tags/store-tags.ts'
 import { seeded } from '../../support/property-seed.ts'
 import { createPurgeRig, type PurgeRig } from '../../support/purge-rig.ts'
@@ -27,6 +28,12 @@ const steps = fc.array(
       /** Whether they store them after the next step. */
       isLate: fc.boolean(),
     }),
+    fc.record({
+      kind: fc.constant('correct' as const),
+      tags: fc.option(fc.subarray(TAGS, { minLength: 1 })),
+      sourceId: fc.constantFrom('1', '2'),
+    }),
+    fc.record({ kind: fc.constant('delete' as const), sourceId: fc.constantFrom('1', '2') }),
     fc.record({ kind: fc.constant('purge' as const), person }),
   ),
   { maxLength: 15 },
@@ -114,8 +121,15 @@ describe('the tag memory of a workspace', () => {
         await storeAll()
         return assertLatestKept(rig.realm.workspaceId, step.maxTerms)
       }
+      case 'correct': {
+        const id = ownId(rig.realm, 'feedback', 'API', step.sourceId)
+        return void (await rig.apply(rig.make('correct_feedback', { id, tags: step.tags })))
+      }
+      case 'delete':
       case 'purge': {
-        const purge = await rig.decide({ id: step.person })
+        const purge = await (step.kind === 'purge'
+          ? rig.decide({ id: step.person })
+          : rig.decide({ id: ownId(rig.realm, 'feedback', 'API', step.sourceId) }, {}, 'delete_feedback'))
         if (purge.isMatched) await rig.remove(purge)
       }
     }
@@ -166,7 +180,7 @@ describe('the tag memory of a workspace', () => {
         assert.deepEqual([...categories], [...carried])
         const stray = await schema.sql`
           select from tag_share as s where s.workspace_id = ${ws}
-            and not exists (select from feedback as f where f.workspace_id = ${ws} and f.id = s.record_id and f.number::text = s.text_version)
+            and not exists (select from feedback as f where f.workspace_id = ${ws} and f.id = s.record_id and tagged_version(f.number, f.corrections) = s.text_version)
             and not exists (select from conversation as c where c.workspace_id = ${ws} and c.id = s.record_id)`
         assert.equal(stray.count, 0, 'every share belongs to the latest text of a feedback, or to a conversation')
       }),

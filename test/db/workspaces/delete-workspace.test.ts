@@ -122,7 +122,8 @@ describe('deleting a workspace', () => {
   })
 
   it('refuses a webhook that is created while it begins', async () => {
-    const wanted = { workspace: 'goes', url: 'https://hooks.example', from: undefined }
+    const scope = { kinds: null, filter: null, holdUntilTagged: false }
+    const wanted = { workspaceId, url: 'https://hooks.example', from: undefined, ...scope }
     const begin = (sql: Sql) => beginDeletion(sql, workspaceId)
     assert.equal(await whileLocked(schema.sql, begin, () => createWebhook(schema.sql, wanted)), undefined)
   })

@@ -39,7 +39,7 @@ describe('the embedded Redis', () => {
     const settings = await ask(url, (redis) => Promise.all(names.map((name) => redis.config('GET', name))))
     assert.deepEqual(settings, [
       ['appendonly', 'yes'],
-      ['appendfsync', 'everysec'],
+      ['appendfsync', 'no'],
       ['maxmemory-policy', 'noeviction'],
       ['slowlog-log-slower-than', '-1'],
       ['bind', '127.0.0.1'],

@@ -1,0 +1,57 @@
+import type { Realm } from '../../contract/identity/keys.ts'
+import type { Sql } from '../connection/postgres.ts'
+import { currentFeedbackIds, type WantedRecords } from './store-tags.ts'
+import { arrayText, storedHashes } from './tag-hashes.ts'
+
+/** A text of the search index: a feedback, the title of a conversation, or a message. */
+type NamedText = { record: 'feedback' | 'conversation' | 'message'; id: string }
+/** `textVersion` changes with the text. */
+type TextToIndex = NamedText & { textVersion: string; text: string }
+
+/** The texts of these records that the index lacks; with `isRetag`, all of them. */
+export const findUnindexed = async (
+  sql: Sql,
+  { workspaceId, feedbackIds, conversationIds, isRetag }: Omit<WantedRecords, 'taggerVersion'>,
+): Promise<NamedText[]> => {
+  const currentIds = await currentFeedbackIds(sql, workspaceId, feedbackIds)
+  return sql<NamedText[]>`
+    select record, id from unindexed_texts(
+      ${workspaceId}::uuid, ${currentIds}::uuid[], ${[...conversationIds]}::uuid[], ${isRetag}::boolean)`.execute()
+}
+
+/** The most bytes of texts that are in hand at a time. A first text alone may exceed them. */
+const MOST_BYTES = 200_000
+
+/**
+ * The first of these texts, at least one, as far as their records exist. `read`: how many were
+ * looked up.
+ */
+export const readTextsToIndex = async (
+  sql: Sql,
+  workspaceId: string,
+  named: readonly NamedText[],
+): Promise<{ texts: TextToIndex[]; read: number }> => {
+  const [records, ids] = [named.map(({ record }) => record), named.map(({ id }) => id)]
+  const rows = await sql<{ textVersion: string | null; text: string }[]>`
+    select text_version as "textVersion", text
+    from texts_to_index(${workspaceId}::uuid, ${records}::text[], ${ids}::uuid[], ${MOST_BYTES}::int)`
+  const texts = rows.flatMap(({ textVersion, text }, at) =>
+    textVersion === null ? [] : { ...named[at]!, textVersion, text },
+  )
+  return { texts, read: rows.length }
+}
+
+/** Adds the words of texts to the search index. Skips a text that has changed in the meantime. */
+export const storeWords = async (
+  sql: Sql,
+  realm: Realm,
+  texts: readonly (Omit<TextToIndex, 'text'> & { words: readonly number[] })[],
+): Promise<void> => {
+  const rows = texts.map(({ record, id, textVersion, words }) => ({
+    record,
+    id,
+    text_version: textVersion,
+    words: arrayText(storedHashes(realm, words)),
+  }))
+  await sql`select store_words(${realm.workspaceId}::uuid, ${sql.json(rows)}::jsonb)`
+}

@@ -1,0 +1,72 @@
+import {
+  type GivenSearch,
+  type GivenTerm,
+  MOST_SEARCHED_WORDS,
+  runsOf,
+  type Search,
+  type SearchedTerm,
+  type SearchedWord,
+} from '../contract/search.ts'
+import { piecesOf, type TextPiece } from '../contract/text-pieces.ts'
+import { hashTerm } from './memory.ts'
+import { keysOfWord, readWords, type TextWord } from './text-words.ts'
+
+/** So many pairs of characters of a word without spaces are looked up. The text itself has the rest. */
+const MOST_PAIRS = 3
+
+/** A place of a row of words: the keys that fit there. */
+type Place = { readonly keys: ReadonlySet<string>; readonly isJoined: boolean }
+/** A term with its row of words. */
+type Term = SearchedTerm & { readonly places: readonly Place[] }
+
+/** Finds the hashes of the words of a search, in all forms that a text may have. */
+export const searchOf = (given: GivenSearch): Search => {
+  const parts = given.map((terms) => terms.map(termOf))
+  return {
+    parts: parts.map((terms) => terms.map(({ words, isPhrase }) => ({ words, isPhrase }))),
+    matches: matchAll(parts),
+  }
+}
+
+/** Filters with the hashes of their words. */
+export const withHashes = <Filters extends { q?: GivenSearch | undefined }>({
+  q,
+  ...filters
+}: Filters): Omit<Filters, 'q'> & { q?: Search } => (q === undefined ? filters : { ...filters, q: searchOf(q) })
+
+/** The search for the first words of a text in any order. Undefined if the text has no word. */
+export const searchOfWords = (text: string): Search | undefined => {
+  const runs = runsOf(piecesOf(text)).slice(0, MOST_SEARCHED_WORDS)
+  return runs.length === 0 ? undefined : searchOf(runs.map((run) => [run]))
+}
+
+const termOf = (pieces: GivenTerm): Term => {
+  const isPair = pieces.length === 2 && pieces[1]!.isJoined
+  return {
+    words: runsOf(pieces).map(wordOf),
+    isPhrase: pieces.length > 1 && !isPair,
+    places: pieces.map((piece) => ({ keys: new Set(keysOf(piece)), isJoined: piece.isJoined })),
+  }
+}
+
+const keysOf = ({ text, isCharacter }: TextPiece): string[] => (isCharacter ? [text] : keysOfWord(text))
+
+/** A word of joined characters is found by pairs of them. */
+const wordOf = (run: readonly TextPiece[]): SearchedWord => {
+  const pairs = run.slice(1, 1 + MOST_PAIRS).map(({ text }, at) => [run[at]!.text + text])
+  const keys = pairs.length > 0 ? pairs : [keysOf(run[0]!)]
+  return { text: run.map(({ text }) => text).join(''), keys: keys.map((each) => each.map(hashTerm)) }
+}
+
+const matchAll =
+  (parts: readonly (readonly Term[])[]) =>
+  (text: string): boolean => {
+    const words = readWords(text)
+    return parts.every((terms) => terms.some(({ places }) => hasRow(words, places)))
+  }
+
+const hasRow = (words: readonly TextWord[], places: readonly Place[]): boolean =>
+  words.some((_, start) => places.every((place, at) => fits(words[start + at], place)))
+
+const fits = (word: TextWord | undefined, { keys, isJoined }: Place): boolean =>
+  word !== undefined && keys.has(word.key) && (!isJoined || word.isJoined)

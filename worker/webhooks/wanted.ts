@@ -1,0 +1,34 @@
+import * as v from 'valibot'
+import { feedbackFilters } from '../../contract/feedback-filters.ts'
+import { findMatching } from '../../db/reads/matching.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
+import type { Change } from '../../db/reads/changes.ts'
+import type { Webhook } from '../../db/webhooks.ts'
+import { withHashes } from '../../tagger/searched-words.ts'
+
+type Wanted = { change: Change; isHeld: boolean }
+
+/**
+ * The changes that a webhook posts: of its kinds, and feedback that matches its filter. Tombstones
+ * match, since the receiver may have the record. `isHeld`: the feedback has no tags yet.
+ */
+export const chooseWanted = async (
+  sql: Sql,
+  { workspaceId, kinds, filter, holdUntilTagged }: Webhook,
+  changes: readonly Change[],
+): Promise<Wanted[]> => {
+  const ofKinds = kinds === null ? changes : changes.filter(({ kind }) => kinds.includes(kind))
+  const isFiltered = ({ kind, record }: Change): boolean =>
+    filter !== null && kind === 'feedback' && record !== undefined
+  const ids = ofKinds.filter(isFiltered).map(({ id }) => id)
+  const filters = ids.length === 0 ? {} : withHashes(v.parse(feedbackFilters, filter))
+  const matching = ids.length === 0 ? NONE : await findMatching(sql, { workspaceId, filters, ids })
+  return ofKinds
+    .filter((change) => !isFiltered(change) || matching.has(change.id))
+    .map((change) => ({ change, isHeld: holdUntilTagged && lacksTags(change) }))
+}
+
+const NONE: ReadonlySet<string> = new Set()
+
+const lacksTags = ({ kind, record }: Change): boolean =>
+  kind === 'feedback' && record !== undefined && !('tags' in (JSON.parse(record) as object))
