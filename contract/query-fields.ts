@@ -29,7 +29,7 @@ export const ownId = (description: string) =>
     v.transform((value) => asUuid(value)!),
   )
 
-/** Words, `"phrases"` and `or` ({@link parseSearch}). */
+/** The words of a search (`parseSearch`). */
 export const words = (description: string) =>
   v.pipe(
     identifier(description),

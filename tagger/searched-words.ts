@@ -9,7 +9,7 @@ import {
 } from '../contract/search.ts'
 import { piecesOf, type TextPiece } from '../contract/text-pieces.ts'
 import { hashTerm } from './memory.ts'
-import { keysOfWord, readWords, type TextWord } from './text-words.ts'
+import { keysOf, readPieces, type TextWord } from './text-words.ts'
 
 /** So many pairs of characters of a word without spaces are looked up. The text itself has the rest. */
 const MOST_PAIRS = 3
@@ -49,8 +49,6 @@ const termOf = (pieces: GivenTerm): Term => {
   }
 }
 
-const keysOf = ({ text, isCharacter }: TextPiece): string[] => (isCharacter ? [text] : keysOfWord(text))
-
 /** A word of joined characters is found by pairs of them. */
 const wordOf = (run: readonly TextPiece[]): SearchedWord => {
   const pairs = run.slice(1, 1 + MOST_PAIRS).map(({ text }, at) => [run[at]!.text + text])
@@ -58,15 +56,30 @@ const wordOf = (run: readonly TextPiece[]): SearchedWord => {
   return { text: run.map(({ text }) => text).join(''), keys: keys.map((each) => each.map(hashTerm)) }
 }
 
+/** Most texts have no words that fit in any language. They need no search for their own language. */
 const matchAll =
   (parts: readonly (readonly Term[])[]) =>
   (text: string): boolean => {
-    const words = readWords(text)
-    return parts.every((terms) => terms.some(({ places }) => hasRow(words, places)))
+    const { pieces, words } = readPieces(text)
+    return hasRows(pieces, parts, mayFit) && hasRows(words(), parts, fits)
   }
 
-const hasRow = (words: readonly TextWord[], places: readonly Place[]): boolean =>
-  words.some((_, start) => places.every((place, at) => fits(words[start + at], place)))
+/** Whether the pieces or words have a row of each part. */
+const hasRows = <Word>(
+  words: readonly Word[],
+  parts: readonly (readonly Term[])[],
+  isFit: (word: Word, place: Place) => boolean,
+): boolean =>
+  parts.every((terms) =>
+    terms.some(({ places }) =>
+      words.some(
+        (_, start) =>
+          start + places.length <= words.length && places.every((place, at) => isFit(words[start + at]!, place)),
+      ),
+    ),
+  )
 
-const fits = (word: TextWord | undefined, { keys, isJoined }: Place): boolean =>
-  word !== undefined && keys.has(word.key) && (!isJoined || word.isJoined)
+const mayFit = (piece: TextPiece, { keys, isJoined }: Place): boolean =>
+  (!isJoined || piece.isJoined) && keysOf(piece).some((key) => keys.has(key))
+
+const fits = (word: TextWord, { keys, isJoined }: Place): boolean => keys.has(word.key) && (!isJoined || word.isJoined)

@@ -1,4 +1,4 @@
-import { piecesOf } from '../contract/text-pieces.ts'
+import { piecesOf, type TextPiece } from '../contract/text-pieces.ts'
 import { findLexicon } from './language.ts'
 import { LATIN } from './lexicon.ts'
 import { hashTerm } from './memory.ts'
@@ -13,21 +13,24 @@ export type TextWord = { readonly key: string; readonly isJoined: boolean }
 const LANGUAGE_CHARACTERS = 1_000
 /** Longer words are no words of a language, and have no stem. */
 const MAX_STEMMED_CHARACTERS = 64
-const MAX_CACHED_STEMS = 20_000
+const MAX_CACHED_WORDS = 20_000
 
-/** The words of a text, of plain text or of HTML, in their order. */
-export const readWords = (given: string): TextWord[] => {
+/** The pieces of a text, which is plain text or HTML, in their order. `words`: the pieces as words. */
+export const readPieces = (given: string): { pieces: TextPiece[]; words: () => TextWord[] } => {
   const text = visibleText(given)
-  const latin = latinLanguage(text)
-  return piecesOf(text).map(({ text: piece, isCharacter, isJoined }) => ({
-    key: isCharacter ? piece : stemOf(piece, languageOf(piece) ?? latin),
+  const pieces = piecesOf(text)
+  return { pieces, words: () => wordsOf(pieces, latinLanguage(text)) }
+}
+
+const wordsOf = (pieces: readonly TextPiece[], latin: string): TextWord[] =>
+  pieces.map(({ text, isCharacter, isJoined }) => ({
+    key: isCharacter ? text : stemOf(text, languageOf(text) ?? latin),
     isJoined,
   }))
-}
 
 /** The hashes by which the index finds a text: of its words, and of pairs of joined characters. */
 export const hashesOfText = (text: string): number[] => {
-  const words = readWords(text)
+  const words = readPieces(text).words()
   const keys = new Set<string>()
   for (const [at, { key, isJoined }] of words.entries()) {
     keys.add(key)
@@ -36,11 +39,19 @@ export const hashesOfText = (text: string): number[] => {
   return [...keys].map(hashTerm)
 }
 
-/** The keys that a word can have, in any language of a text. */
-export const keysOfWord = (word: string): string[] => {
-  const language = languageOf(word)
+const cachedKeys = new Map<string, readonly string[]>()
+
+/** The keys that a piece can have, in any language of a text. */
+export const keysOf = ({ text, isCharacter }: TextPiece): readonly string[] => {
+  if (isCharacter) return [text]
+  const known = cachedKeys.get(text)
+  if (known !== undefined) return known
+  if (cachedKeys.size >= MAX_CACHED_WORDS) cachedKeys.clear()
+  const language = languageOf(text)
   const languages = language === undefined ? LATIN_LANGUAGES : [language]
-  return [...new Set([...languages].map((each) => stemOf(word, each)))]
+  const found = [...new Set([...languages].map((each) => stemOf(text, each)))]
+  if (text.length <= MAX_STEMMED_CHARACTERS) cachedKeys.set(text, found)
+  return found
 }
 
 /** What a person sees of a text. Only the first part of a long text can be HTML. */
@@ -73,7 +84,7 @@ const stemOf = (word: string, language: string): string => {
   const name = `${language} ${word}`
   const known = cachedStems.get(name)
   if (known !== undefined) return known
-  if (cachedStems.size >= MAX_CACHED_STEMS) cachedStems.clear()
+  if (cachedStems.size >= MAX_CACHED_WORDS) cachedStems.clear()
   const found = stem(word, language)
   cachedStems.set(name, found)
   return found

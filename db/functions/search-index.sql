@@ -89,7 +89,8 @@ begin
     cross join lateral (
       select k.number, k.created_at from feedback as k where t.record = 'feedback' and k.workspace_id = ws and k.id = t.id
       union all
-      select k.number, k.created_at from conversation as k where t.record = 'conversation' and k.workspace_id = ws and k.id = t.id
+      select k.number, k.created_at from conversation as k
+      where t.record = 'conversation' and k.workspace_id = ws and k.id = t.id
       union all
       select k.number, k.created_at from message as k where t.record = 'message' and k.workspace_id = ws and k.id = t.id
       offset 0

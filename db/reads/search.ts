@@ -149,10 +149,10 @@ type SearchRequest = {
   mostLooked: number
 }
 
-/** A call for a page checks the phrases of at most about so many texts. */
-const MOST_CHECKED = 5_000
-/** It begins with so many places, since they often are enough. */
+/** A call for a page begins with so many places, since their texts often are enough. */
 const FIRST_PLACES = 200
+/** It checks the phrases of at most so many more. */
+const MOST_CHECKED = 5_000
 const CHECKED_AT_ONCE = 100
 
 /** At least `most` places of feedback that has the words, if there are as many. */
@@ -160,17 +160,14 @@ export const findPlaces = async (sql: Sql, request: SearchRequest): Promise<Foun
   if (!hasPhrase(request.search)) return readPlaces(sql, request)
   const matches: ListPlace[] = []
   let { after } = request
-  let most = FIRST_PLACES
-  for (let checked = 0; checked < MOST_CHECKED;) {
+  for (const most of [FIRST_PLACES, MOST_CHECKED]) {
     const found = await readPlaces(sql, { ...request, after, most })
     const ids = found.matches.map(({ id }) => id)
     const kept = await checkTexts(sql, { ...request, ids, enough: request.most - matches.length })
     const matching = new Set(kept.matching)
     matches.push(...found.matches.filter(({ id }) => matching.has(id)))
     after = kept.checked < ids.length ? found.matches[kept.checked - 1] : found.next
-    if (after === undefined || matches.length >= request.most) break
-    checked += Math.max(kept.checked, 1)
-    most = MOST_CHECKED
+    if (after === undefined || matches.length >= request.most || ids.length < most) break
   }
   return { matches, next: after }
 }
