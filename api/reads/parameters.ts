@@ -6,7 +6,8 @@ import { about } from '../../contract/fields.ts'
 import { MAX_REPORTED_PROBLEMS, MAX_TAG_CHARACTERS, MAX_TAGS } from '../../contract/limits.ts'
 import { identifier, ownId, textOfAtMost, words } from '../../contract/query-fields.ts'
 import { isFieldName } from '../../contract/source-settings.ts'
-import { DIMENSION_NAMES, type Dimensions, isFixedDimension, ORDERS } from '../../db/reads/counts.ts'
+import { ORDERS } from '../../db/reads/counts.ts'
+import { DIMENSION_NAMES, type Dimensions, isFixedDimension } from '../../db/reads/dimensions.ts'
 import { feedPlace } from './feed-place.ts'
 
 const MOST_RECORDS = 500

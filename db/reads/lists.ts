@@ -139,7 +139,7 @@ export const conditionOf = (filters: FeedbackFilters, declared: DeclaredFields =
     ...fieldConditions(filters, (name) => fieldValue(name, declared)),
   ])
 
-/** The same for conversations, which nobody hides and which have no declared fields. */
+/** The same for conversations, which are never hidden and have no declared fields. */
 export const conversationCondition = (filters: FeedbackFilters): string =>
   conjunction([...given({ ...CONDITIONS, ...OF_CONVERSATION }, filters), ...given(RANGES, filters)])
 
@@ -181,14 +181,7 @@ export const readList = async (
   // No index of conversations begins with a filter.
   const [leading] = isConversation ? [] : given(LEADING, filters)
   const isOwned = leading === LEADING.customerId || leading === LEADING.accountId
-  const scope = conjunction([
-    ...(leading && !isOwned ? [leading] : []),
-    ...given(RANGES, filters),
-    ...(kind === 'feedback' ? [shownOf(filters)] : []),
-  ])
-  const conditions = isConversation ? { ...CONDITIONS, ...OF_CONVERSATION } : CONDITIONS
-  const ofFields = fieldConditions(filters, (name) => fieldValueAlone(name, request.declared))
-  const condition = conjunction([...given(conditions, filters).filter((each) => each !== leading), ...ofFields])
+  const { scope, condition } = conditionsOfList({ ...request, filters }, leading, isOwned)
   const rest = sql`${scope}::text, ${condition}::text, ${sql.json(filters)}::jsonb, ${after?.at ?? null}::text,
     ${after?.id ?? null}::uuid, ${isOldestFirst}::boolean, ${limit + 1}::int, ${mostLooked}::int`
   const isLookUp = LOOK_UPS.some((name) => filters[name] !== undefined)
@@ -214,6 +207,23 @@ export const readList = async (
       ? shown.at(-1)
       : found.find(({ is_end }) => is_end)
   return { records: read.filter((record) => record !== undefined), next: last && { at: last.at, id: last.id } }
+}
+
+/**
+ * `scope`: what an index can start from. `condition`: the other filters, but for the leading one,
+ * which `list_owned_places` has apart.
+ */
+const conditionsOfList = ({ kind, filters, declared }: ListRequest, leading: string | undefined, isOwned: boolean) => {
+  const conditions = kind === 'conversation' ? { ...CONDITIONS, ...OF_CONVERSATION } : CONDITIONS
+  const ofFields = fieldConditions(filters, (name) => fieldValueAlone(name, declared))
+  return {
+    scope: conjunction([
+      ...(leading && !isOwned ? [leading] : []),
+      ...given(RANGES, filters),
+      ...(kind === 'feedback' ? [shownOf(filters)] : []),
+    ]),
+    condition: conjunction([...given(conditions, filters).filter((each) => each !== leading), ...ofFields]),
+  }
 }
 
 const given = (conditions: Readonly<Record<string, string>>, filters: Readonly<Record<string, unknown>>): string[] =>
