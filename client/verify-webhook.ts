@@ -5,7 +5,9 @@ const MOST_SECONDS_APART = 300
 const SECRET_PREFIX = 'whsec_'
 const VERSION = 'v1,'
 
-type Headers = { readonly get: (name: string) => string | null } | Readonly<Record<string, unknown>>
+type WebHeaders = { readonly get: (name: string) => string | null }
+type Headers = WebHeaders | Readonly<Record<string, unknown>>
+const isWeb = (headers: Headers): headers is WebHeaders => typeof headers.get === 'function'
 
 /**
  * The message of a webhook, if its signature is right and its time is at most five minutes away.
@@ -18,7 +20,7 @@ export const verifyWebhook = async (
   { body, headers }: { readonly body: string; readonly headers: Headers },
 ): Promise<WebhookMessage> => {
   const [id, timestamp, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => {
-    const value = typeof headers.get === 'function' ? headers.get(name) : (headers as Record<string, unknown>)[name]
+    const value: unknown = isWeb(headers) ? headers.get(name) : headers[name]
     if (typeof value !== 'string') throw new Error(`The request has no header ${name}.`)
     return value
   }) as [string, string, string]

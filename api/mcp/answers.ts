@@ -1,5 +1,6 @@
 import { type AccountRow, type FeedbackContext, MOST_JSON_CHARACTERS } from '../../db/reads/context.ts'
-import type { Dimension, Dimensions, Figures, Group } from '../../db/reads/counts.ts'
+import type { Figures, Group } from '../../db/reads/counts.ts'
+import type { Dimension, Dimensions } from '../../db/reads/dimensions.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import type { Feedback, StoredConversation, StoredMessage } from '../../contract/record-schemas.ts'
 import { quoteOf, show, type Sight } from './quote.ts'

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { feedbackFilters } from '../../contract/feedback-filters.ts'
 import { identifier } from '../../contract/query-fields.ts'
-import { type Dimension, DIMENSION_NAMES, isFixedDimension } from '../../db/reads/counts.ts'
+import { type Dimension, DIMENSION_NAMES, isFixedDimension } from '../../db/reads/dimensions.ts'
 import { withHashes } from '../../tagger/searched-words.ts'
 import { isDimension } from '../reads/parameters.ts'
 

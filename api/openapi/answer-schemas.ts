@@ -5,7 +5,7 @@ import { MAX_REPORTED_PROBLEMS } from '../../contract/limits.ts'
 import { receipt } from '../../contract/receipt.ts'
 import { declaredField } from '../../contract/source-settings.ts'
 import * as records from '../../contract/record-schemas.ts'
-import { DIMENSION_NAMES } from '../../db/reads/counts.ts'
+import { DIMENSION_NAMES } from '../../db/reads/dimensions.ts'
 import type { RESOURCES } from '../reads/reads.ts'
 import { batchResult } from '../submit/submit-batch.ts'
 

@@ -98,6 +98,24 @@ const allPaths = (): JsonObject => {
 const below = (basePath: string, paths: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(paths).map(([path, operations]) => [`${basePath}${path}`, operations]))
 
+const WEBHOOKS = {
+  change: {
+    post: {
+      operationId: 'receiveChange',
+      summary: 'Receive a change',
+      description:
+        'The service sends each change of a record to the webhooks of its workspace, signed as Standard Webhooks says.',
+      tags: ['Reading'],
+      security: [],
+      requestBody: {
+        required: true,
+        content: { 'application/json': { schema: { $ref: '#/components/schemas/WebhookMessage' } } },
+      },
+      responses: { '2XX': { description: 'The receiver has the message. Any other status repeats it later.' } },
+    },
+  },
+}
+
 /** The OpenAPI 3.1 document. Submissions and reads have paths below `basePath`. */
 export const openApiDocument = async (basePath: string): Promise<JsonObject> => ({
   openapi: '3.1.0',
@@ -119,23 +137,7 @@ export const openApiDocument = async (basePath: string): Promise<JsonObject> => 
   // Each path repeats the base path, since many generators of clients ignore a `servers` entry of a
   // path.
   paths: { ...below(basePath, allPaths()), ...PATHS_OUTSIDE },
-  webhooks: {
-    change: {
-      post: {
-        operationId: 'receiveChange',
-        summary: 'Receive a change',
-        description:
-          'The service sends each change of a record to the webhooks of its workspace, signed as Standard Webhooks says.',
-        tags: ['Reading'],
-        security: [],
-        requestBody: {
-          required: true,
-          content: { 'application/json': { schema: { $ref: '#/components/schemas/WebhookMessage' } } },
-        },
-        responses: { '2XX': { description: 'The receiver has the message. Any other status repeats it later.' } },
-      },
-    },
-  },
+  webhooks: WEBHOOKS,
   components: {
     securitySchemes: {
       bearer: { type: 'http', scheme: 'bearer', description: 'An access token of a workspace, or an operator token.' },

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
-import type { CountRequest, Dimensions, FeedbackCounts, Group, GroupPlace } from '../../db/reads/counts.ts'
+import type { CountRequest, FeedbackCounts, Group, GroupPlace } from '../../db/reads/counts.ts'
+import type { Dimensions } from '../../db/reads/dimensions.ts'
 import { isRefusal, type Refusal } from '../http/refusal.ts'
 import { BAD_CURSOR, readCursor, writeCursor } from './cursor.ts'
 import { findDeclared } from './declared-fields.ts'

@@ -1,5 +1,6 @@
 import type { SourceField } from '../../db/sources.ts'
-import { type CountRequest, type Dimension, fieldsAmong } from '../../db/reads/counts.ts'
+import type { CountRequest } from '../../db/reads/counts.ts'
+import { type Dimension, fieldsAmong } from '../../db/reads/dimensions.ts'
 import type { Refusal } from '../http/refusal.ts'
 import { type ReadContext, withPermit } from './reads.ts'
 

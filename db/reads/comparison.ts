@@ -1,5 +1,6 @@
 import type { Sql } from '../connection/postgres.ts'
-import { BAD, type CountRequest, type Dimension, type Figures, over, partsOf, rowsToCount } from './counts.ts'
+import { BAD, type CountRequest, type Figures, over, rowsToCount } from './counts.ts'
+import { type Dimension, partsOf } from './dimensions.ts'
 import { currentFilters } from './filters.ts'
 import { findUnknownWords } from './search.ts'
 
@@ -56,8 +57,9 @@ export const compareSpans = async (sql: Sql, request: ComparisonRequest): Promis
   }
 }
 
-type Named<Prefix extends string> = { [Name in keyof Figures as `${Prefix}_${Name}`]: Figures[Name] }
-type ComparisonRow = { key: string | null; name: string | null; change: number } & Named<'before'> & Named<'after'>
+type Prefixed<Prefix extends string> = { [Name in keyof Figures as `${Prefix}_${Name}`]: Figures[Name] }
+type ComparisonRow = { key: string | null; name: string | null; change: number } & Prefixed<'before'> &
+  Prefixed<'after'>
 
 const isIn = (from: string, to: string): string =>
   `r.created_at >= ${from}::timestamptz and r.created_at < ${to}::timestamptz`

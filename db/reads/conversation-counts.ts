@@ -1,5 +1,5 @@
-import { type CountRequest, type Dimension, partsOf } from './counts.ts'
-import { conversationCondition, SATISFACTION } from './filters.ts'
+import { type Dimension, type Dimensions, partsOf } from './dimensions.ts'
+import { conversationCondition, type FeedbackFilters, SATISFACTION } from './filters.ts'
 
 /** What conversations are counted by, where the key is not that of a feedback. */
 const KEYS: Readonly<Partial<Record<Dimension, { key: string; from: string }>>> = {
@@ -17,7 +17,7 @@ const CUSTOMERS = 'left join conversation_contact as o on o.workspace_id = r.wor
  * The conversations to count, as `rowsToCount` has feedback. A conversation counts once for each of
  * its tags, customers and accounts. It has no declared fields.
  */
-export const conversationsToCount = ({ by, filters }: Pick<CountRequest, 'by' | 'filters'>): string => {
+export const conversationsToCount = ({ by, filters }: { by: Dimensions; filters: FeedbackFilters }): string => {
   const isByPeople = by.some((name) => name === 'customer' || name === 'account')
   const from = [isByPeople ? CUSTOMERS : '', ...by.map((name) => KEYS[name]?.from ?? '')].join(' ')
   const keys = by.map((name, at) => `${KEYS[name]?.key ?? partsOf(name).key} as k${at + 1}`)

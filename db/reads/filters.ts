@@ -100,7 +100,7 @@ export const conditionOf = (filters: FeedbackFilters, declared: DeclaredFields =
     ...(filters.q ? [searchCondition(filters.q, 'feedback')] : []),
   ])
 
-/** The same for conversations, which nobody hides. None has the value of a declared field. */
+/** The same for conversations, which are never hidden. None has the value of a declared field. */
 export const conversationCondition = (filters: FeedbackFilters): string =>
   conjunction([
     ...given({ ...CONDITIONS, ...OF_CONVERSATION, fields: 'false' }, filters),

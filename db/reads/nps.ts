@@ -1,5 +1,6 @@
 import type { Sql } from '../connection/postgres.ts'
-import { type CountRequest, over, partsOf, rowsToCount } from './counts.ts'
+import { type CountRequest, over, rowsToCount } from './counts.ts'
+import { partsOf } from './dimensions.ts'
 import { currentFilters } from './filters.ts'
 
 /** Answers on scales of 0 to 10: 9 or more are promoters, 6 or less are detractors. */

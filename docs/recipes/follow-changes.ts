@@ -46,9 +46,8 @@ for (let isChanged = true; ;) {
   for (const { kind, id, record } of page.changes) {
     if (kind !== 'feedback') continue
     isChanged = true
-    const feedback = record as Feedback | undefined
-    if (feedback === undefined) rows.delete(id)
-    else rows.set(id, rowOf(COLUMNS.map((column) => feedback[column])))
+    if (record === undefined) rows.delete(id)
+    else rows.set(id, rowOf(COLUMNS.map((column) => record[column])))
   }
   const isMore = page.changes.length === LIMIT || page.next === ''
   if (!isMore && isChanged) {

@@ -2,15 +2,8 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import {
-  countFeedback,
-  type CountRequest,
-  type Dimensions,
-  DIMENSION_NAMES,
-  type FixedDimension,
-  type Group,
-  ORDERS,
-} from '../../db/reads/counts.ts'
+import { countFeedback, type CountRequest, type Group, ORDERS } from '../../db/reads/counts.ts'
+import { type Dimensions, DIMENSION_NAMES, type FixedDimension } from '../../db/reads/dimensions.ts'
 import { seeded } from '../support/property-seed.ts'
 import { makeWorkspaces, sharedSchema } from '../support/schema.ts'
 

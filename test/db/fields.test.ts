@@ -4,7 +4,8 @@ import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import type { JsonValue } from '../../contract/json.ts'
 import type { DeclaredField } from '../../contract/source-settings.ts'
-import { countFeedback, type Dimensions } from '../../db/reads/counts.ts'
+import { countFeedback } from '../../db/reads/counts.ts'
+import type { Dimensions } from '../../db/reads/dimensions.ts'
 import { compareSpans } from '../../db/reads/comparison.ts'
 import { type FeedbackFilters } from '../../db/reads/filters.ts'
 import { readList } from '../../db/reads/lists.ts'
@@ -78,14 +79,17 @@ const rowsOf = (workspaceId: string): Promise<Row[]> =>
 
 const textOf = (row: Row, name: string): string | null => {
   const found = row.fields?.[name]
-  return found === undefined ? null : String(found)
+  if (found === undefined) return null
+  return typeof found === 'string' ? found : JSON.stringify(found)
 }
+
+const byKey = ([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number => (one < other ? -1 : 1)
 
 /** How many rows each key has. */
 const tally = (keys: readonly (readonly (string | null)[])[]): [string, number][] => {
   const counts = new Map<string, number>()
   for (const key of keys) counts.set(JSON.stringify(key), (counts.get(JSON.stringify(key)) ?? 0) + 1)
-  return [...counts].toSorted()
+  return [...counts].toSorted(byKey)
 }
 
 describe('declared fields', () => {
@@ -97,8 +101,11 @@ describe('declared fields', () => {
         const rows = await rowsOf(workspaceId)
         const count = async (by: Dimensions, filters: FeedbackFilters = {}) => {
           const { top, total } = await countFeedback(sql, { workspaceId, by, filters, declared, limit: 500 })
-          const groups = top.map(({ keys, feedback }) => [JSON.stringify(keys.map(({ key }) => key)), feedback])
-          return { total: total.feedback, groups: groups.toSorted() }
+          const groups = top.map(({ keys, feedback }): [string, number] => [
+            JSON.stringify(keys.map(({ key }) => key)),
+            feedback,
+          ])
+          return { total: total.feedback, groups: groups.toSorted(byKey) }
         }
         const expected = (keys: (row: Row) => (string | null)[]) => ({
           total: rows.length,
@@ -146,7 +153,9 @@ describe('declared fields', () => {
         const { after, grows } = await compareSpans(sql, { ...request, ...spans, order: 'feedback' })
         assert.equal(after.feedback, rows.length)
         assert.deepEqual(
-          grows.map(({ key, after: figures }) => [JSON.stringify([key]), figures.feedback]).toSorted(),
+          grows
+            .map(({ key, after: figures }): [string, number] => [JSON.stringify([key]), figures.feedback])
+            .toSorted(byKey),
           tally(rows.map((row) => [textOf(row, one)])),
         )
       }),

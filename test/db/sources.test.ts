@@ -7,7 +7,8 @@ import { makeWorkspaces, sharedSchema } from '../support/schema.ts'
 
 const { sql } = await sharedSchema()
 
-const newSource = async (ratings: number, least: number | null, most: number | null, settings?: SourceSettings) => {
+type Given = [ratings: number, least: number | null, most: number | null, settings?: SourceSettings]
+const newSource = async (...[ratings, least, most, settings]: Given) => {
   const workspaceId = randomUUID()
   await makeWorkspaces(sql, [workspaceId])
   await sql`insert into source ${sql({ workspace_id: workspaceId, source: 'Shop', ratings, least_rating: least, most_rating: most })}`
@@ -15,7 +16,7 @@ const newSource = async (ratings: number, least: number | null, most: number | n
   const [source] = await listSources(sql, workspaceId)
   return { workspaceId, source: source! }
 }
-const scaleOf = async (...given: Parameters<typeof newSource>) => (await newSource(...given)).source.scale
+const scaleOf = async (...given: Given) => (await newSource(...given)).source.scale
 
 describe('the scale of a source', () => {
   it('is shown by 20 ratings: 1 to 5, or 0 to 10 with one of 6 or more', async () => {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { makeToken } from '../../contract/token-format.ts'
 import { addToken } from '../../db/tokens.ts'
-import { ownWorkspace } from '../support/own-workspace.ts'
+import { type OwnWorkspace, ownWorkspace } from '../support/own-workspace.ts'
 import { type Answer, submissionIdOf } from '../support/service.ts'
 import { sharedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
@@ -22,7 +22,7 @@ type Record = {
 }
 
 describe('a correction', () => {
-  let own: Awaited<ReturnType<typeof ownWorkspace>>
+  let own: OwnWorkspace
   let editToken: string
   const name = `corrections ${randomUUID()}`
   before(async () => {
@@ -39,11 +39,11 @@ describe('a correction', () => {
   const send = async (body: object): Promise<Record> => {
     const answer = await own.post('/feedbacks', { description: 'The export is slow', ...body }, { headers: WAIT })
     assert.deepEqual([answer.status, answer.headers.get('submission-state')], [201, 'applied'], answer.text)
-    return answer.body.feedback
+    return answer.body.feedback as Record
   }
   const read = async (id: string): Promise<Record | undefined> => {
     const { status, body } = await own.get(`/api/v1/feedbacks/${id}`, { token: own.readToken })
-    return status === 404 ? undefined : body.feedback
+    return status === 404 ? undefined : (body.feedback as Record)
   }
   const assertState = (answer: Answer, status: number, state: string): void =>
     assert.deepEqual([answer.status, answer.headers.get('submission-state')], [status, state], answer.text)

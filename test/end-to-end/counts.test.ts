@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { ownWorkspace } from '../support/own-workspace.ts'
+import { type OwnWorkspace, ownWorkspace } from '../support/own-workspace.ts'
 import type { Answer } from '../support/service.ts'
 import { sharedService } from '../support/shared-service.ts'
 
@@ -11,7 +11,7 @@ type Count = Readonly<Record<string, string | number | null>>
 const countsOf = ({ body }: Answer): Count[] => body.counts as Count[]
 
 describe('counts over HTTP', () => {
-  let own: Awaited<ReturnType<typeof ownWorkspace>>
+  let own: OwnWorkspace
   before(async () => {
     own = await ownWorkspace({ sql: service.all, urls: service.urls })
     // 21 ratings of each source: the first one shows a scale of 0 to 10, the others 1 to 5.
@@ -52,8 +52,8 @@ describe('counts over HTTP', () => {
     const answer = await count('by=account,month&order=key')
     assert.deepEqual(
       countsOf(answer)
-        .map(({ accountName, month, feedback }) => [accountName, month, feedback])
-        .toSorted(),
+        .map(({ accountName, month, feedback }) => [String(accountName), month, feedback])
+        .toSorted(([one], [other]) => (one! < other! ? -1 : 1)),
       [
         ['A0', '2026-01', 33],
         ['A1', '2026-02', 30],

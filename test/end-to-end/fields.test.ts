@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { DeclaredField } from '../../contract/source-settings.ts'
 import { type Agent, agentAt } from '../support/agent.ts'
-import { ownWorkspace } from '../support/own-workspace.ts'
+import { type OwnWorkspace, ownWorkspace } from '../support/own-workspace.ts'
 import type { Answer } from '../support/service.ts'
 import { sharedService } from '../support/shared-service.ts'
 
@@ -16,7 +16,7 @@ const problemsOf = ({ status, body }: Answer) => {
 }
 
 describe('declared fields', () => {
-  let own: Awaited<ReturnType<typeof ownWorkspace>>
+  let own: OwnWorkspace
   let agent: Agent
   const get = (path: string): Promise<Answer> => service.get(`/api/v1${path}`, { token: own.readToken })
   const listed = async (query: string): Promise<string[]> => {
@@ -44,9 +44,9 @@ describe('declared fields', () => {
 
   before(async () => {
     own = await ownWorkspace({ sql: service.all, urls: service.urls })
-    const about = (description: string, source: string, sourceData: object, contactId: string) => ({
+    const about = (description: string, contactId: string, data: { source: string; sourceData: object }) => ({
       operation: 'create_feedback',
-      body: { description, source, sourceData, contactId, isExternalContactId: true, tags: [description] },
+      body: { description, ...data, contactId, isExternalContactId: true, tags: [description] },
     })
     await own.submitAll([
       {
@@ -59,10 +59,10 @@ describe('declared fields', () => {
       },
       { operation: 'identify_contact', body: { id: 'ada', properties: { role: 'owner' }, account: { id: 'a' } } },
       { operation: 'identify_contact', body: { id: 'bob', properties: {}, account: { id: 'b' } } },
-      about('one', 'Shop', { context: { page: '/cart' } }, 'ada'),
-      about('two', 'Shop', { context: { page: '/help' } }, 'bob'),
-      about('three', 'Mail', { page: '/cart' }, 'ada'),
-      about('four', 'Mail', {}, 'eve'),
+      about('one', 'ada', { source: 'Shop', sourceData: { context: { page: '/cart' } } }),
+      about('two', 'bob', { source: 'Shop', sourceData: { context: { page: '/help' } } }),
+      about('three', 'ada', { source: 'Mail', sourceData: { page: '/cart' } }),
+      about('four', 'eve', { source: 'Mail', sourceData: {} }),
     ])
     agent = await agentAt(service.urls[0]!, own.readToken)
   })
@@ -108,7 +108,7 @@ describe('declared fields', () => {
         assert.deepEqual(records.find((each) => each.description === description)?.fields ?? undefined, values)
   })
 
-  it('that no source declares are refused with the names of those that are', async () => {
+  it('that no source declares are refused with the declared names', async () => {
     const known = 'the declared fields are: field.page, field.plan, field.role, field.seats'
     for (const [query, path, name] of [
       ['/feedbacks?field.page=x&field.Plan=trial', 'field.Plan', 'field.Plan'],

@@ -1,22 +1,23 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { ownWorkspace } from '../support/own-workspace.ts'
+import { type OwnWorkspace, ownWorkspace } from '../support/own-workspace.ts'
 import { sharedService } from '../support/shared-service.ts'
 
 const service = await sharedService()
 after(() => service.stop())
 
+type Query = Readonly<Record<string, string>>
 type Found = { readonly name?: string; readonly externalIds: readonly object[] }
 
 describe('look-ups by the keys of a contact or account', () => {
-  let own: Awaited<ReturnType<typeof ownWorkspace>>
+  let own: OwnWorkspace
   before(async () => {
     own = await ownWorkspace({ sql: service.all, urls: service.urls })
-    const identify = (id: string, source: string, $name: string, $email?: string) =>
-      own.submit('/contacts/identify', { id, source, properties: { $name, $email } })
-    await identify('7', 'crm', 'Ann', 'Ann@Example.org')
-    await identify('7', 'shop', 'Bob')
-    await identify('8', 'crm', 'Cem', 'ann@example.org')
+    const identify = (id: string, source: string, properties: object) =>
+      own.submit('/contacts/identify', { id, source, properties })
+    await identify('7', 'crm', { $name: 'Ann', $email: 'Ann@Example.org' })
+    await identify('7', 'shop', { $name: 'Bob' })
+    await identify('8', 'crm', { $name: 'Cem', $email: 'ann@example.org' })
     await own.submit('/feedbacks', { description: 'x', contact: { email: 'dee@example.org', name: 'Dee' } })
     await own.submit('/accounts/identify', {
       id: '7',
@@ -27,7 +28,7 @@ describe('look-ups by the keys of a contact or account', () => {
       account: { name: 'Soft\u00ADWorks', domain: 'softworks.example' },
     })
   })
-  const find = async (path: string, query: Readonly<Record<string, string>>, token = own.readToken) => {
+  const find = async (path: string, query: Query, token = own.readToken) => {
     const answer = await service.get(`/api/v1/${path}?${new URLSearchParams(query)}`, { token })
     assert.equal(answer.status, 200, answer.text)
     return { found: answer.body[path] as unknown as Found[], next: answer.body.next as string | null }
@@ -56,23 +57,23 @@ describe('look-ups by the keys of a contact or account', () => {
   })
 
   it('find accounts by external id, domain and name', async () => {
-    for (const query of [
+    const matching: Query[] = [
       { externalId: '7' },
       { externalId: '7', source: 'API' },
       { domain: 'acme.example' },
       { domain: 'HTTPS://www.acme.example:443/path' },
       { name: ' Acme Ltd' },
       { name: 'Acme Ltd', domain: 'acme.example', externalId: '7' },
-    ])
-      assert.deepEqual(await names('accounts', query as Record<string, string>), ['Acme  Ltd'], JSON.stringify(query))
+    ]
+    for (const query of matching) assert.deepEqual(await names('accounts', query), ['Acme  Ltd'], JSON.stringify(query))
     assert.deepEqual(await names('accounts', { name: 'SoftWorks' }), ['Soft\u00ADWorks'])
-    for (const query of [
+    const others: Query[] = [
       { externalId: '7', source: 'crm' },
       { domain: 'x.example' },
       { name: 'acme ltd' },
       { name: 'Acme Ltd', domain: 'softworks.example' },
-    ])
-      assert.deepEqual(await names('accounts', query as Record<string, string>), [], JSON.stringify(query))
+    ]
+    for (const query of others) assert.deepEqual(await names('accounts', query), [], JSON.stringify(query))
   })
 
   it('come page by page, in both orders, and in the own workspace only', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { outputOf, runCommand } from '../support/command.ts'
-import { ownWorkspace } from '../support/own-workspace.ts'
+import { type OwnWorkspace, ownWorkspace } from '../support/own-workspace.ts'
 import type { Answer } from '../support/service.ts'
 import { sharedService } from '../support/shared-service.ts'
 
@@ -15,7 +15,7 @@ const UNSET = { isScaleGiven: false, link: null, fields: [] }
 const PLAN = { name: 'plan', path: 'plan', of: 'account' }
 
 describe('the sources of feedback', () => {
-  let own: Awaited<ReturnType<typeof ownWorkspace>>
+  let own: OwnWorkspace
   const workspace = `sources ${crypto.randomUUID()}`
   before(async () => {
     own = await ownWorkspace({ sql: service.all, urls: service.urls }, workspace)

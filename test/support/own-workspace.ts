@@ -5,15 +5,15 @@ import { addToken, type Scope } from '../../db/tokens.ts'
 import { createWorkspace } from '../../db/workspaces/workspaces.ts'
 import { requestsTo, type Service } from './service.ts'
 
-type Own = Pick<Service, 'workspaceId' | 'accessToken' | 'adminToken'> & { readonly readToken: string } & ReturnType<
-    typeof requestsTo
-  >
+export type OwnWorkspace = Pick<Service, 'workspaceId' | 'accessToken' | 'adminToken'> & {
+  readonly readToken: string
+} & ReturnType<typeof requestsTo>
 
 /** A new workspace of a service, its tokens, and requests with its access token. */
 export const ownWorkspace = async <S extends { readonly sql: Sql; readonly urls: readonly string[] }>(
   service: S,
   name = `own ${randomBytes(6).toString('hex')}`,
-): Promise<Omit<S, keyof Own> & Own> => {
+): Promise<Omit<S, keyof OwnWorkspace> & OwnWorkspace> => {
   const { id } = (await createWorkspace(service.sql, name))!
   const tokenWith = async (...scopes: Scope[]): Promise<string> => {
     const token = makeToken()
