@@ -71,3 +71,5 @@ export const feedbackFilters = v.pipe(
   v.strictObject(FILTERS, ({ expected }) => (expected === 'never' ? `one of the filters ${NAMES}` : 'an object')),
   v.description('What matches all of these filters.'),
 )
+/** Filters with the values that reads use. */
+export type FilterValues = v.InferOutput<typeof feedbackFilters>

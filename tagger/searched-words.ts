@@ -1,3 +1,4 @@
+import type { FilterValues } from '../contract/feedback-filters.ts'
 import {
   type GivenSearch,
   type GivenTerm,
@@ -15,9 +16,9 @@ import { keysOf, readPieces, type TextWord } from './text-words.ts'
 const MOST_PAIRS = 3
 
 /** A place of a row of words: the keys that fit there. */
-type Place = { readonly keys: ReadonlySet<string>; readonly isJoined: boolean }
+type WordPlace = { readonly keys: ReadonlySet<string>; readonly isJoined: boolean }
 /** A term with its row of words. */
-type Term = SearchedTerm & { readonly places: readonly Place[] }
+type Term = SearchedTerm & { readonly places: readonly WordPlace[] }
 
 /** Finds the hashes of the words of a search, in all forms that a text may have. */
 export const searchOf = (given: GivenSearch): Search => {
@@ -29,10 +30,7 @@ export const searchOf = (given: GivenSearch): Search => {
 }
 
 /** Filters with the hashes of their words. */
-export const withHashes = <Filters extends { q?: GivenSearch | undefined }>({
-  q,
-  ...filters
-}: Filters): Omit<Filters, 'q'> & { q?: Search } => (q === undefined ? filters : { ...filters, q: searchOf(q) })
+export const withHashes = ({ q, ...filters }: FilterValues) => ({ ...filters, ...(q && { q: searchOf(q) }) })
 
 /** The search for the first words of a text in any order. Undefined if the text has no word. */
 export const searchOfWords = (text: string): Search | undefined => {
@@ -68,7 +66,7 @@ const matchAll =
 const hasRows = <Word>(
   words: readonly Word[],
   parts: readonly (readonly Term[])[],
-  isFit: (word: Word, place: Place) => boolean,
+  isFit: (word: Word, place: WordPlace) => boolean,
 ): boolean =>
   parts.every((terms) =>
     terms.some(({ places }) =>
@@ -79,7 +77,7 @@ const hasRows = <Word>(
     ),
   )
 
-const mayFit = (piece: TextPiece, { keys, isJoined }: Place): boolean =>
+const mayFit = (piece: TextPiece, { keys, isJoined }: WordPlace): boolean =>
   (!isJoined || piece.isJoined) && keysOf(piece).some((key) => keys.has(key))
 
-const fits = (word: TextWord, { keys, isJoined }: Place): boolean => keys.has(word.key) && (!isJoined || word.isJoined)
+const fits = (word: TextWord, { keys, isJoined }: WordPlace): boolean => keys.has(word.key) && (!isJoined || word.isJoined)

@@ -27,7 +27,7 @@ export type AgentReads = {
 export type AgentRead = ReadContext & { sight: Sight; agentReads: AgentReads; now: () => Date }
 
 /** Records, as an agent sees them. `unknownWords`: as in `ListPage`. */
-type Found<Shown> = { records: Shown[]; next: string | null; unknownWords: string[] | undefined }
+type FoundRecords<Shown> = { records: Shown[]; next: string | null; unknownWords: string[] | undefined }
 
 /** After this time, an answer with fewer records than its limit reads no further page. */
 const LOOK_FOR_MS = 150
@@ -40,7 +40,7 @@ export const findRecords = async <Shown>(
   asked: AgentRead,
   wanted: WantedPage,
   { from, shownAs }: { from: string | undefined; shownAs: (record: unknown, sight: Sight) => Shown },
-): Promise<Found<Shown> | Refusal> => {
+): Promise<FoundRecords<Shown> | Refusal> => {
   const records: Shown[] = []
   let unknownWords: string[] | undefined
   let next: string | undefined = from
@@ -62,7 +62,7 @@ export const findFeedback = async (
   asked: AgentRead,
   filters: FeedbackFilters,
   { limit, next: from, order = 'newest' }: FeedbackPage,
-): Promise<Found<ReturnType<typeof feedbackOf>> | Refusal> => {
+): Promise<FoundRecords<ReturnType<typeof feedbackOf>> | Refusal> => {
   const list = { kind: 'feedback', limit, isOldestFirst: order === 'oldest', filters } as const
   return findRecords(asked, list, { from, shownAs: (record, sight) => feedbackOf(record, sight) })
 }

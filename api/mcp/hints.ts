@@ -10,7 +10,7 @@ const unknownWordsHint = (words: readonly string[]): string =>
   `No text has ${words.map((word) => `“${word}”`).join(' or ')} in any form. Try other words.`
 
 /** `found`: how many records. `unknownWords`: the searched words that no text has. */
-type Answered = {
+type HintedAnswer = {
   found: number
   by?: readonly string[] | undefined
   unknownWords?: readonly string[] | undefined
@@ -19,7 +19,7 @@ type Answered = {
 /** What an agent should know about an answer, so that it does not mislead; undefined if nothing. */
 export const hintsOf = (
   filters: FeedbackFilters,
-  { found, by = [], unknownWords = [] }: Answered,
+  { found, by = [], unknownWords = [] }: HintedAnswer,
 ): string[] | undefined => {
   const asksRating = filters.ratingMin !== undefined || filters.ratingMax !== undefined || by.includes('rating')
   const isOfOneSource = filters.source !== undefined || by.includes('source')

@@ -24,7 +24,7 @@ export const next = v.optional(identifier('The `next` of the previous answer, wi
 export const order = v.optional(choice(['newest', 'oldest']), 'newest')
 
 /** The same filters in every tool. */
-export const filters = v.optional(v.pipe(feedbackFilters, v.transform((given) => withHashes(given))), {})
+export const filters = v.optional(v.pipe(feedbackFilters, v.transform(withHashes)), {})
 export const of = v.optional(choice(['feedback', 'conversations']), 'feedback')
 
 const DIMENSIONS_AND_FIELDS = `${DIMENSION_NAMES.join(', ')}, field.NAME of a declared field`

@@ -11,7 +11,6 @@ import {
   LEADING,
   RANGES,
   shownOf,
-  type SqlFilters,
 } from './filters.ts'
 import { type CountedKind, type ListPlace, RECORD_TABLES, readRecords, type RecordKind } from './records.ts'
 import { findConversations, findPlaces, findUnknownWords, type FoundPlaces } from './search.ts'
@@ -79,66 +78,49 @@ const countedKind = (kind: RecordKind): CountedKind => (kind === 'conversation' 
 
 /** The next places of a list, one more than its page. `next`: the place behind all that it looked at. */
 const readPlaces = async (sql: Sql, request: ListRequest, mostLooked: number): Promise<FoundPlaces> => {
-  const { workspaceId, kind, filters: asked, declared, after, isOldestFirst, limit } = request
-  const { q: search, ...filters } = asked
+  const { workspaceId, kind, after, isOldestFirst, limit } = request
+  const { q: search, ...others } = request.filters
+  const isConversation = kind === 'conversation'
+  const filters = isConversation ? await currentFilters(sql, workspaceId, request.filters, 'conversation') : others
   const most = limit + 1
-  const place = { workspaceId, after, isOldestFirst, most }
-  if (kind === 'conversation') return readConversationPlaces(sql, request, mostLooked)
-  const ofFields = fieldConditions(filters, (name) => fieldValueAlone(name, declared))
-  const shown = kind === 'feedback' ? [shownOf(filters)] : []
   if (search !== undefined) {
-    const condition = conjunction([...shown, ...given(CONDITIONS, filters), ...given(RANGES, filters), ...ofFields])
-    return findPlaces(sql, { ...place, search, filters, condition, mostLooked })
+    const { scope, condition } = conditionsOfList(request)
+    const wanted = { workspaceId, filters, after, isOldestFirst, most, condition: `${scope} and ${condition}` }
+    return isConversation ? findConversations(sql, wanted) : findPlaces(sql, { ...wanted, search, mostLooked })
   }
-  const [leading] = given(LEADING, filters)
+  // No index of conversations begins with a filter.
+  const [leading] = isConversation ? [] : given(LEADING, filters)
   const isOwned = leading === LEADING.customerId || leading === LEADING.accountId
-  const scope = conjunction([...(leading && !isOwned ? [leading] : []), ...given(RANGES, filters), ...shown])
-  const condition = conjunction([...given(CONDITIONS, filters).filter((each) => each !== leading), ...ofFields])
-  const rest = restOf(sql, { ...place, scope, condition, filters, mostLooked })
-  const isLookUp = LOOK_UPS.some((name) => filters[name] !== undefined)
-  return lookAt(
-    sql,
-    isLookUp
-      ? sql`look_up_places(${workspaceId}::uuid, ${RECORD_TABLES[kind]}::text, ${sql.json(filters)}::jsonb,
+  const { scope, condition } = conditionsOfList(request, leading, isOwned)
+  const rest = sql`${scope}::text, ${condition}::text, ${sql.json(filters)}::jsonb, ${after?.at ?? null}::text,
+    ${after?.id ?? null}::uuid, ${isOldestFirst}::boolean, ${most}::int, ${mostLooked}::int`
+  const isLookUp = LOOK_UPS.some((name) => request.filters[name] !== undefined)
+  const places = isLookUp
+    ? sql`look_up_places(${workspaceId}::uuid, ${RECORD_TABLES[kind]}::text, ${sql.json(filters)}::jsonb,
         ${after?.at ?? null}::text, ${after?.id ?? null}::uuid, ${isOldestFirst}::boolean, ${most}::int)`
-      : isOwned
-        ? sql`list_owned_places(${workspaceId}::uuid, ${leading}::text, ${rest})`
-        : sql`list_places(${workspaceId}::uuid, ${RECORD_TABLES[kind]}::text, ${rest})`,
-  )
-}
-
-/** No index of conversations begins with a filter. A search finds all of them before it lists them. */
-const readConversationPlaces = async (
-  sql: Sql,
-  { workspaceId, filters, after, isOldestFirst, limit }: ListRequest,
-  mostLooked: number,
-): Promise<FoundPlaces> => {
-  const asked = await currentFilters(sql, workspaceId, filters, 'conversation')
-  const place = { workspaceId, after, isOldestFirst, most: limit + 1 }
-  const condition = conversationCondition(filters)
-  if (filters.q !== undefined) return findConversations(sql, { ...place, filters: asked, condition })
-  const scope = conjunction(given(RANGES, filters))
-  const rest = restOf(sql, { ...place, scope, condition, filters: asked, mostLooked })
-  return lookAt(sql, sql`list_places(${workspaceId}::uuid, 'conversation', ${rest})`)
-}
-
-type Looked = Pick<ListRequest, 'after' | 'isOldestFirst'> & {
-  scope: string
-  condition: string
-  filters: SqlFilters
-  most: number
-  mostLooked: number
-}
-
-/** The last parameters of `list_places`. */
-const restOf = (
-  sql: Sql,
-  { scope, condition, filters, after, isOldestFirst, most, mostLooked }: Looked,
-) => sql`${scope}::text, ${condition}::text, ${sql.json(filters)}::jsonb, ${after?.at ?? null}::text,
-  ${after?.id ?? null}::uuid, ${isOldestFirst}::boolean, ${most}::int, ${mostLooked}::int`
-
-const lookAt = async (sql: Sql, places: ReturnType<Sql>): Promise<FoundPlaces> => {
+    : isOwned
+      ? sql`list_owned_places(${workspaceId}::uuid, ${leading}::text, ${rest})`
+      : sql`list_places(${workspaceId}::uuid, ${RECORD_TABLES[kind]}::text, ${rest})`
   const found = await sql<(ListPlace & { is_match: boolean; is_end: boolean })[]>`
     select id, at, is_match, is_end from ${places}`
   return { matches: found.filter(({ is_match }) => is_match), next: found.find(({ is_end }) => is_end) }
+}
+
+/**
+ * `scope`: what an index can start from. `condition`: the other filters, but for the leading one,
+ * which `list_owned_places` has apart.
+ */
+const conditionsOfList = ({ kind, filters, declared }: ListRequest, leading?: string, isOwned = false) => {
+  const ofFields = fieldConditions(filters, (name) => fieldValueAlone(name, declared))
+  return {
+    scope: conjunction([
+      ...(leading && !isOwned ? [leading] : []),
+      ...given(RANGES, filters),
+      ...(kind === 'feedback' ? [shownOf(filters)] : []),
+    ]),
+    condition:
+      kind === 'conversation'
+        ? conversationCondition(filters)
+        : conjunction([...given(CONDITIONS, filters).filter((each) => each !== leading), ...ofFields]),
+  }
 }
