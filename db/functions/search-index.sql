@@ -78,7 +78,7 @@ declare
   words text[];
   times timestamptz[];
   span search_span;
-  next integer := first_block * 1024;
+  first_number integer := first_block * 1024;
 begin
   select array_agg(n.id order by n.created_at, n.id), array_agg(n.words order by n.created_at, n.id),
     array_agg(n.created_at order by n.created_at, n.id)
@@ -102,25 +102,25 @@ begin
   select * into span from search_span as s
   where s.workspace_id = ws and s.block >= first_block and s.block < first_block + 1048576 order by s.block desc limit 1;
   if span.is_filed then
-    next := (span.block + 1) * 1024;
+    first_number := (span.block + 1) * 1024;
   elsif found then
-    next := (
+    first_number := (
       select s.number + 1 from search_text as s
       where s.workspace_id = ws and s.number between span.block * 1024 and span.block * 1024 + 1023 order by s.number desc limit 1);
   end if;
   insert into search_text (workspace_id, record_id, number, hashes)
-  select g.workspace_id, t.id, next + t.place - 1, t.words::bigint[]
+  select g.workspace_id, t.id, first_number + t.place - 1, t.words::bigint[]
   from workspace_progress as g cross join unnest(ids, words) with ordinality as t (id, words, place)
   where g.workspace_id = ws;
   insert into search_span as k (workspace_id, block, texts, least_at, greatest_at)
-  select g.workspace_id, (next + t.place - 1) / 1024, count(*), min(t.at), max(t.at)
+  select g.workspace_id, (first_number + t.place - 1) / 1024, count(*), min(t.at), max(t.at)
   from workspace_progress as g cross join unnest(times) with ordinality as t (at, place)
   where g.workspace_id = ws
-  group by g.workspace_id, (next + t.place - 1) / 1024
+  group by g.workspace_id, (first_number + t.place - 1) / 1024
   on conflict (workspace_id, block) do update set
     texts = k.texts + excluded.texts, least_at = least(k.least_at, excluded.least_at),
     greatest_at = greatest(k.greatest_at, excluded.greatest_at);
-  for full_block in next / 1024 .. (next + cardinality(ids)) / 1024 - 1 loop
+  for full_block in first_number / 1024 .. (first_number + cardinality(ids)) / 1024 - 1 loop
     perform file_block(ws, full_block);
   end loop;
 end $$;
