@@ -74,6 +74,8 @@ const PRINTED: readonly (readonly [command: string, printed: RegExp])[] = [
   ['npm run --silent report', /^report\.html: [1-9]\d* feedback, [1-9]\d* topics$/m],
   ['curl -sS "$FEEDBACK_URL/api/v1/feedbacks', /^\{"feedbacks":\[.*\],"next":/m],
   ['npm run source -- list', /^\S+ {2}\d+ feedback[\s\S]*^set$/m],
+  ['curl -sS "$FEEDBACK_URL/api/v1/counts', /^\{"total":\{"feedback":[1-9]/m],
+  ['npm run source -- set Survey --field', /^set$[\s\S]*^\{"total":\{/m],
   ['npm run export', /^feedback\.csv: [1-9]\d* records$/m],
   ['npm run workspace -- create acme', /^[0-9a-f-]{36} {2}.* {2}default$[\s\S]*^[0-9a-f-]{36} {2}.* {2}acme$/m],
   ['npm run import -- demo/reviews.jsonl', /^(\d+) accepted; 0 refused\.$/m],

@@ -8,7 +8,7 @@ import type { Sql } from '../../db/connection/postgres.ts'
 import { createWebhook } from '../../db/webhooks.ts'
 import { serveHttp } from './http-server.ts'
 import type { HistoryService } from './submitted-history.ts'
-import { storedRecords } from './stored-records.ts'
+import { ownMembers, storedRecords } from './stored-records.ts'
 import { until } from './until.ts'
 
 type Change = { position: number; kind: string; id: string; deleted: boolean; record?: object }
@@ -23,7 +23,7 @@ const PATIENCE_MS = 5_000
 const apply = (copy: Copy, changes: readonly Change[]): void => {
   for (const { kind, id, deleted, record } of changes) {
     if (deleted) copy.delete(`${kind} ${id}`)
-    else copy.set(`${kind} ${id}`, record!)
+    else copy.set(`${kind} ${id}`, ownMembers(kind, record!))
   }
 }
 

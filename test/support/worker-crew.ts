@@ -5,8 +5,6 @@ import { createTextCheck, standBetween } from './between.ts'
 import { keep, runProgram, send } from './kept-process.ts'
 import { startParts } from './temporary-directory.ts'
 import { until } from './until.ts'
-import { hashKeyFrom } from '../../contract/identity/keys.ts'
-import { feedbackId } from '../../contract/feedback-record.ts'
 import type { Fault, Rig } from './describe-faults.ts'
 import { submissionIdOf } from './service.ts'
 import { startHistoryService } from './submitted-history.ts'
@@ -117,10 +115,9 @@ export const WORKERS_DIE: readonly Fault<ThreeWorkers>[] = [
   {
     fault: 'one submission kills each worker that saves it, and becomes dead, while workers also die for other reasons',
     strike: async ({ crew }, own) => {
-      const { workspaceId, environment, sql } = own
-      const hashKey = hashKeyFrom(environment['HASH_KEY']!)
-      // Workers send this id when they save the feedback, but not when they set it aside.
-      crew.dieOf(feedbackId({ hashKey, workspaceId, submissionId: '' }, DEADLY))
+      const { sql } = own
+      // Workers send this when they save the row of the feedback, but not when they set it aside.
+      crew.dieOf(`"source_id":"${DEADLY.sourceId}"`)
       const before = crew.deaths()
       const killer = submissionIdOf(await own.post('/feedbacks', DEADLY))
       const findReceipt = async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, it } from 'node:test'
-import { contactIdKey, contactSourceKey, ownId } from '../../../contract/identity/keys.ts'
+import { contactSourceKey, ownId } from '../../../contract/identity/keys.ts'
 import type { Submission } from '../../../contract/submission.ts'
 import { createSharedStrideStore, createStrideStore } from '../../../db/apply/stride-store.ts'
 import { applyStride } from '../../../worker/apply/apply-stride.ts'
@@ -255,7 +255,7 @@ describe('applying a stride', () => {
     )
   })
 
-  it('stores the contact or conversation of a submission in its receipt if it has an idempotency key', async () => {
+  it('stores the contact, feedback or conversation of a submission in its receipt if it has an idempotency key', async () => {
     const idempotency = () => ({ idempotency: { key: randomUUID(), body: 'hash' } })
     const submissions = given([
       contact({ id: '1' }, idempotency()),
@@ -268,8 +268,14 @@ describe('applying a stride', () => {
     await applied(submissions)
     const rows = await sql<{ subject_id: string | null; idempotency_key: string | null }[]>`
       select subject_id, idempotency_key from submission where workspace_id = ${workspaceId} order by acceptance_number`
-    const id = contactSourceKey(realm(), 'API', '1')
-    const subjects = [id, id, contactIdKey(realm(), 'later'), ownId(realm(), 'conversation', 'desk', 'C-1'), null, null]
+    const subjects = [
+      contactSourceKey(realm(), 'API', '1'),
+      submissions[1]!.submissionId,
+      submissions[2]!.submissionId,
+      ownId(realm(), 'conversation', 'desk', 'C-1'),
+      null,
+      null,
+    ]
     assert.deepEqual(
       rows.map((row) => ({ ...row })),
       subjects.map((subject, at) => ({
