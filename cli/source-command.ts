@@ -71,7 +71,7 @@ const scaleText = ({ scale, isScaleGiven }: Source): string => {
 const seen = ({ ratings, leastRating, mostRating }: Source): string =>
   ratings === 0 ? 'no ratings' : `${ratings} ratings from ${leastRating} to ${mostRating}`
 
-/** The stored settings, with those that the command names in their place. */
+/** The stored settings, with the named settings of the command in their place. */
 const changedSettings = ({ values, valuesOf }: CommandContext, stored: Source | undefined): SourceSettings => {
   const { scale, link } = values
   const fields = fieldsOf(valuesOf('field'))
