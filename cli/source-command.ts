@@ -22,11 +22,11 @@ const USAGE = `usage: npm run source -- list [--workspace NAME]
        npm run source -- set SOURCE [--scale LOW..HIGH|none] [--link URL] [--field NAME=OF.PATH ...] [--workspace NAME]
 
 list  shows the sources of feedback, with the ratings seen, their scales and their fields
-set   replaces the settings of a source. --scale 0..10 says which ratings mean "as bad as possible" and
+set   changes the settings of a source that are named, and keeps the others. --scale 0..10 says which ratings mean "as bad as possible" and
       "as good as possible"; none, that its ratings have no such meaning. Without --scale, 20 ratings show the
       scale: 1..5, or 0..10. --link is the address of a record in its source, with {sourceId} in place of its id.
       --field plan=account.plan lets feedback be filtered and counted by the property plan of its account; OF is
-      feedback (its sourceData), contact or account. Give it again for each field.
+      feedback (its sourceData), contact or account. Give it again for each field; they replace the former fields.
 Without --workspace it means ${DEFAULT_WORKSPACE}. A mean is only taken over ratings with a known scale.`
 
 const SCALE = /^(-?\d+(?:\.\d+)?)\.\.(-?\d+(?:\.\d+)?)$/
@@ -71,6 +71,18 @@ const scaleText = ({ scale, isScaleGiven }: Source): string => {
 const seen = ({ ratings, leastRating, mostRating }: Source): string =>
   ratings === 0 ? 'no ratings' : `${ratings} ratings from ${leastRating} to ${mostRating}`
 
+/** The stored settings, with the named settings of the command in their place. */
+const changedSettings = ({ values, valuesOf }: CommandContext, stored: Source | undefined): SourceSettings => {
+  const { scale, link } = values
+  const fields = fieldsOf(valuesOf('field'))
+  const given = stored?.isScaleGiven ? stored.scale && ([...stored.scale] as [number, number]) : undefined
+  return {
+    scale: scale === undefined ? given : scaleOf(scale),
+    link: linkOf(link) ?? stored?.link,
+    fields: fields.length === 0 ? stored?.fields : fields,
+  }
+}
+
 const workspaceOf = async ({ sql, values }: CommandContext): Promise<string> =>
   (await findWorkspace(sql, values['workspace'] ?? DEFAULT_WORKSPACE)).id
 
@@ -97,12 +109,9 @@ await runCommand({
     set: async (context, source) => {
       if (!source) throw new CommandError(USAGE)
       if (!isSourceName(source)) throw new CommandError(`SOURCE must be ${NO_SOURCE}.`)
-      const { scale, link } = context.values
-      const set = await setSource(
-        context.sql,
-        { workspaceId: await workspaceOf(context), source },
-        { scale: scaleOf(scale), link: linkOf(link), fields: fieldsOf(context.valuesOf('field')) },
-      )
+      const workspaceId = await workspaceOf(context)
+      const [stored] = await listSources(context.sql, workspaceId, { source })
+      const set = await setSource(context.sql, { workspaceId, source }, changedSettings(context, stored))
       if (set === 'too-many-fields') throw new CommandError(`--field: ${TOO_MANY_FIELDS}.`)
       print('set')
     },

@@ -206,7 +206,7 @@ const readSources = (sql: Sql, { id, period: { since, until } }: ReportRequest):
       order by ratings desc, source
       limit ${MOST_SOURCES}
     )
-    select source, r.ratings, least, most, rated, satisfaction, bad, s.link, coalesce(s.is_scale_given, false) as "isScaleGiven",
+    select source, r.ratings, least, most, rated, satisfaction, bad, coalesce(s.is_scale_given, false) as "isScaleGiven",
       case when s.scale_low is not null then json_build_array(s.scale_low, s.scale_high) end as scale,
       case when s.scale_low = 1 and s.scale_high = 5 then from_4 / nullif(valid, 0) end as csat,
       case when s.scale_low = 0 and s.scale_high = 10 then (from_9 - below_7) / nullif(valid, 0) end as nps

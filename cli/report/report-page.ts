@@ -138,7 +138,14 @@ const topicRows = (topic: Topic, most: number): Html =>
 
 const accounts = ({ accounts: found }: Report): Html => {
   const most = Math.max(...found.map(({ contractValue }) => contractValue ?? 0), 1)
-  const headings = ['Account', 'Contract value', 'Feedback', 'Satisfaction', 'Before', 'Mostly about']
+  const headings = [
+    'Account',
+    'Contract value',
+    'Feedback',
+    'Satisfaction',
+    'Satisfaction before',
+    'Most frequent tags',
+  ]
   const rows = found.map((account) => accountRow(account, most))
   return html`<section>
     <h2>Accounts</h2>

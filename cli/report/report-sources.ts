@@ -45,11 +45,9 @@ const scaleCommands = (workspace: string, sources: readonly SourceRatings[]): Ht
       )}
     </ul>`
 
-/** The command repeats the link, since it replaces all settings of a source. */
-const setScale = (workspace: string, { source, link }: SourceRatings): string =>
+const setScale = (workspace: string, { source }: SourceRatings): string =>
   [
     `npm run source -- set ${quoted(source)} --scale LOW..HIGH`,
-    ...(link === null ? [] : [`--link ${quoted(link)}`]),
     ...(workspace === DEFAULT_WORKSPACE ? [] : [`--workspace ${quoted(workspace)}`]),
   ].join(' ')
 

@@ -74,7 +74,6 @@ export type SourceRatings = Satisfaction & {
   scale: readonly [low: number, high: number] | null
   /** Whether a person gave the scale, or said that there is none. */
   isScaleGiven: boolean
-  link: string | null
   csat: number | null
   nps: number | null
 }

@@ -36,7 +36,7 @@ declare
 begin
   select * into f from feedback where workspace_id = ws and id = feedback_id;
   sent := coalesce(f.uncorrected,
-    jsonb_build_object('tags', case when not f.tags_generated then f.tags end, 'rating', f.rating));
+    sent_values(f.rating, case when not f.tags_generated then f.tags end));
   held := jsonb_strip_nulls(coalesce(f.corrections, '{}') || given);
   if given ? 'tags' and f.corrections ? 'tags' then former_tags := former_tags || tags_in(sent -> 'tags'); end if;
   perform count_tags(ws, former_tags, former_tags);
@@ -69,6 +69,13 @@ begin
   perform subtract_shares(ws, array[f.id]);
   return f;
 end $$;
+
+-- The values of a source, as `uncorrected` keeps them. It is immutable, which Citus asks of what an
+-- `on conflict` calls. The parameters are in the order of their names.
+create or replace function sent_values(rating double precision, tags text[]) returns jsonb
+  language sql immutable parallel safe as $$
+  select jsonb_build_object('tags', tags, 'rating', rating)
+$$;
 
 -- The tags in a JSON array; null for another value.
 create or replace function tags_in(given jsonb) returns text[]

@@ -91,9 +91,9 @@ begin
   );
 end $$;
 
--- Removes feedback with its tags, its share of the tag memory and dead corrections. After the restore of a backup, a
--- purged contact can have feedback that was sent after the purge (raise_purged_keys): that feedback
--- stays without a contact.
+-- Removes feedback with its tags, its share of the tag memory and dead corrections. After the restore
+-- of a backup, a purged contact can have feedback that was sent after the purge (raise_purged_keys):
+-- that feedback stays without a contact.
 create or replace function remove_feedback(ws uuid, p purge, doomed uuid[]) returns int
   language plpgsql as $$
 declare

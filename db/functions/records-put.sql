@@ -128,7 +128,7 @@ begin
     source = excluded.source, account_id = excluded.account_id, source_created_at = excluded.source_created_at,
     number = excluded.number, newest_number = excluded.newest_number, tagger_version = excluded.tagger_version,
     change_position = excluded.change_position,
-    uncorrected = case when t.corrections is not null then jsonb_build_object('rating', excluded.rating, 'tags', excluded.tags) end;
+    uncorrected = case when t.corrections is not null then sent_values(excluded.rating, excluded.tags) end;
 end $$;
 
 create or replace function put_conversation(sole uuid[], rows jsonb) returns void

@@ -30,12 +30,13 @@ declare
   receiver constant text := round ->> 'receiver';
   sent record;
 begin
+  -- On Citus, a CASE that compares a parameter is sent to a node in a form that it does not know.
   update webhook as h set position = (round ->> 'position')::bigint, pass_since = (round ->> 'passSince')::bigint,
     state = round ->> 'state', delivered = h.delivered + (round ->> 'confirmed')::bigint, next_attempt_at = next_at,
-    attempts = case receiver when 'well' then 0 when 'failing' then h.attempts + 1 else h.attempts end,
-    failing_since = case receiver when 'well' then null when 'failing' then least(h.failing_since, noted_at)
+    attempts = case when receiver = 'well' then 0 when receiver = 'failing' then h.attempts + 1 else h.attempts end,
+    failing_since = case when receiver = 'well' then null when receiver = 'failing' then least(h.failing_since, noted_at)
       else h.failing_since end,
-    fault = case receiver when 'well' then null when 'failing' then round ->> 'fault' else h.fault end
+    fault = case when receiver = 'well' then null when receiver = 'failing' then round ->> 'fault' else h.fault end
   where h.workspace_id = ws and h.id = hook and h.state = 'active' and h.position = seen;
   if not found then return; end if;
   for sent in

@@ -168,22 +168,27 @@ create view feedback_view as
       then (f.rating - s.scale_low) / (s.scale_high - s.scale_low) end as satisfaction,
     f.is_hidden,
     -- Of each name, the declaration of the source counts. Else that of the first source that declares
-    -- it of contacts or accounts, since these have no source of their own.
+    -- it of contacts or accounts, since these have no source of their own. On Citus, no table may be
+    -- read here.
     (select jsonb_object_agg(d.name, d.value) from (
       select distinct on (e.name) e.name, coalesce(o.record -> e.path, o.record #> string_to_array(e.path, '.')) as value
-      from source as g
+      from jsonb_to_recordset(w.declared) as g (source text, fields jsonb)
       cross join jsonb_to_recordset(g.fields) as e (name text, path text, "of" text)
       cross join lateral (
         select case e."of" when 'feedback' then f.source_data when 'contact' then c.properties else a.properties end as record
       ) as o
-      where g.workspace_id = f.workspace_id and g.fields is not null and (g.source = f.source or e."of" <> 'feedback')
+      where g.source = f.source or e."of" <> 'feedback'
       order by e.name, g.source <> f.source, g.source collate "C"
     ) as d where jsonb_typeof(d.value) in ('string', 'number', 'boolean')) as fields
   from feedback as f
   left join contact as c on c.workspace_id = f.workspace_id and c.id = f.contact_id
   left join account as a on a.workspace_id = f.workspace_id and a.id = coalesce(f.account_id, c.account_id)
   left join project as p on p.workspace_id = f.workspace_id and p.id = f.project_id
-  left join source as s on s.workspace_id = f.workspace_id and s.source = f.source;
+  left join source as s on s.workspace_id = f.workspace_id and s.source = f.source
+  left join (
+    select g.workspace_id, jsonb_agg(jsonb_build_object('source', g.source, 'fields', g.fields)) as declared
+    from source as g where g.fields is not null group by g.workspace_id
+  ) as w on w.workspace_id = f.workspace_id;
 
 create view feedback_tag as
   select f.workspace_id, f.id as feedback_id, t.tag from feedback as f, unnest(f.tags) as t (tag) where not f.is_hidden;

@@ -105,19 +105,18 @@ const findDeletion = async (sql: Sql, realm: Realm, { id }: Deletion): Promise<F
   const contactId = recordContactKey(realm, id)
   const [row] = await sql<DeletedRow[]>`
     select g.applied_number::float8 as position, f.id is not null as "isStored", f.source, f.source_id as "sourceId",
-      c.id is not null and not exists (
+      exists (select from contact as c where c.workspace_id = ${realm.workspaceId} and c.id = ${contactId}) and not exists (
         select from feedback as o where o.workspace_id = ${realm.workspaceId} and o.contact_id = ${contactId} and o.id <> ${id}
       ) as "hasContact"
     from workspace_progress as g
     left join feedback as f on f.workspace_id = g.workspace_id and f.id = ${id}
-    left join contact as c on c.workspace_id = g.workspace_id and c.id = ${contactId} and f.id is not null
     where g.workspace_id = ${realm.workspaceId}`
   if (row === undefined) return undefined
   const { position, isStored, source, sourceId, hasContact } = row
   const key = sourceId === null ? id : ownId(realm, 'feedback', source, sourceId)
   return {
     position,
-    contactIds: hasContact ? [contactId] : [],
+    contactIds: isStored && hasContact ? [contactId] : [],
     endedKeys: isStored ? [key] : [],
     keys: isStored ? [...new Set([id, key])] : [id],
     formerKeys: [],

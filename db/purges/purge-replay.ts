@@ -103,16 +103,20 @@ export const withoutPurged = async (
 export const countUnpurged = async (sql: Sql, keys: readonly PurgedKey[]): Promise<number> => {
   let left = 0
   for (const [workspaceId, own] of Map.groupBy(keys, (key) => key.workspaceId)) {
-    const [row] = await sql<[{ left: number }]>`
-      select coalesce(sum(
-        cardinality(contacts_to_end(g.workspace_id, jsonb_build_array(k -> 'formerIds'), (k ->> 'number')::bigint))
-        + cardinality(feedback_to_end(g.workspace_id, jsonb_build_array(k -> 'formerIds'), (k ->> 'number')::bigint))
-        + case when coalesce(p.epoch, 0) < (k ->> 'epoch')::int then 1 else 0 end), 0)::float8 as left
+    const given = sql.json(own.map(withFormerIds))
+    const [behind] = await sql<[{ keys: number }]>`
+      select count(*)::float8 as keys
       from workspace_progress as g
-      cross join jsonb_array_elements(${sql.json(own.map(withFormerIds))}::jsonb) as k
+      cross join jsonb_array_elements(${given}::jsonb) as k
       left join purged_key as p on p.workspace_id = g.workspace_id and p.key_id = (k ->> 'keyId')::uuid
-      where g.workspace_id = ${workspaceId}`
-    left += row.left
+      where g.workspace_id = ${workspaceId} and coalesce(p.epoch, 0) < (k ->> 'epoch')::int`
+    const [kept] = await sql<[{ records: number }]>`
+      select coalesce(sum(cardinality(e.contacts) + cardinality(e.feedback)), 0)::float8 as records
+      from jsonb_array_elements(${given}::jsonb) as k
+      cross join lateral records_to_end(
+        ${workspaceId}, jsonb_build_array(k -> 'formerIds'), (k ->> 'number')::bigint
+      ) as e`
+    left += behind.keys + kept.records
   }
   return left
 }

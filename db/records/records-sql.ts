@@ -184,12 +184,11 @@ const replaced = (table: RecordTable): string[] => [
 
 /** In a table with corrections, a replacement keeps what the source has sent. */
 const uncorrected = ({ columns }: RecordTable): string[] => {
-  const sent = Object.entries(columns).flatMap(([name, { correctedBy }]) =>
-    correctedBy === name ? [`'${name}', excluded.${name}`] : [],
-  )
+  const sent = Object.keys(columns).filter((name) => columns[name]!.correctedBy === name)
+  const values = sent.toSorted().map((name) => `excluded.${name}`)
   return sent.length === 0
     ? []
-    : [`uncorrected = case when t.corrections is not null then jsonb_build_object(${sent.join(', ')}) end`]
+    : [`uncorrected = case when t.corrections is not null then sent_values(${values.join(', ')}) end`]
 }
 
 /** A list with commas, in lines of at most `WIDTH` characters. */

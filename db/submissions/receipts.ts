@@ -8,7 +8,19 @@ type StoredReceipt = Omit<Receipt, 'acceptedAt' | 'finishedAt' | 'counts' | 'ide
   finishedAt: Date | null
   counts: Record<string, number> | null
   identifiers: PurgeIdentifiers | null
-  consumers: PurgeConsumers | null
+  changePosition: number | null
+}
+
+/** How many webhooks of the workspace there are, and how many have confirmed the changes up to a position. */
+const countConsumers = async (sql: Sql, workspaceId: string, position: number): Promise<PurgeConsumers> => {
+  const [row] = await sql<[PurgeConsumers]>`
+    select count(*)::float8 as total, count(*) filter (
+      where h.position >= ${position}::bigint and not exists (
+        select from undelivered_change as u
+        where u.workspace_id = h.workspace_id and u.webhook_id = h.id and u.is_tombstone and u.position <= ${position}::bigint)
+    )::float8 as confirmed
+    from webhook as h where h.workspace_id = ${workspaceId}`
+  return row
 }
 
 /**
@@ -19,16 +31,11 @@ export const findReceipt = async (sql: Sql, workspaceId: string, id: string): Pr
   const [row] = await sql<StoredReceipt[]>`
     select id, operation, ${stateOf(sql)} as state, attempts, accepted_at as "acceptedAt",
       case when ${isMoving(sql)} then null else finished_at end as "finishedAt", error, counts, identifiers,
-      case when s.change_position is not null then (
-        select json_build_object('total', count(*), 'confirmed', count(*) filter (
-          where h.position >= s.change_position and not exists (
-            select from undelivered_change as u
-            where u.workspace_id = ${workspaceId} and u.webhook_id = h.id and u.is_tombstone and u.position <= s.change_position)))
-        from webhook as h where h.workspace_id = s.workspace_id
-      ) end as consumers
+      change_position::float8 as "changePosition"
     from submission as s where workspace_id = ${workspaceId} and id = ${id}`
   if (!row) return undefined
-  const { counts, identifiers, consumers, ...rest } = row
+  const { counts, identifiers, changePosition, ...rest } = row
+  const consumers = changePosition === null ? null : await countConsumers(sql, workspaceId, changePosition)
   return {
     ...rest,
     acceptedAt: row.acceptedAt.toISOString(),

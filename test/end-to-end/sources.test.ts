@@ -142,9 +142,14 @@ describe('the sources of feedback', () => {
     )
     await output('set', 'Fields', '--field', 'plan=account.plan', '--field', 'page=feedback.context.page')
     assert.match(await output('list'), /^Fields .* {2}fields plan=account\.plan page=feedback\.context\.page$/m)
+    await output('set', 'Command', '--field', 'seats=account.seats')
     await output('set', 'Command', '--scale', 'none')
     const listed = await output('list')
-    assert.match(listed, /^Command {2}0 feedback {2}no ratings {2}no scale, as set$/m)
+    // What the command does not name stays.
+    assert.match(
+      listed,
+      new RegExp(`^Command  0 feedback  no ratings  no scale, as set  ${LINK}  fields seats=account.seats$`, 'm'),
+    )
     assert.match(listed, /^Shop {2}20 feedback {2}20 ratings from 1 to 5 {2}scale 1\.\.5$/m)
     assert.match(listed, /^Mail {2}1 feedback {2}no ratings {2}scale unknown$/m)
     for (const [words, why] of [

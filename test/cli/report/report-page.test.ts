@@ -67,7 +67,6 @@ const sourceOf = (given: Partial<SourceRatings>): SourceRatings => ({
   ...UNRATED,
   scale: null,
   isScaleGiven: false,
-  link: null,
   csat: null,
   nps: null,
   ...given,
@@ -141,12 +140,12 @@ describe('the page of a report', () => {
       sourceOf({ source: 'known', scale: [0, 10], rated: 12, satisfaction: 0.5, bad: 0.25, nps: -0.25 }),
       sourceOf({ source: 'refused', isScaleGiven: true }),
       sourceOf({ source: 'percent', least: 5, most: 99.5 }),
-      sourceOf({ source: `Ada's $(survey)`, link: 'https://x.example/{sourceId}' }),
+      sourceOf({ source: `Ada's $(survey)` }),
     ]
     const page = parsed(inOneLine(reportPage({ ...reportOf('acme'), sources }, STYLE, UNTIL).html)).text
     assert.deepEqual(page.match(/npm run source[^]*?--workspace acme/g), [
       'npm run source -- set percent --scale LOW..HIGH --workspace acme',
-      `npm run source -- set 'Ada'\\''s $(survey)' --scale LOW..HIGH --link 'https://x.example/{sourceId}' --workspace acme`,
+      `npm run source -- set 'Ada'\\''s $(survey)' --scale LOW..HIGH --workspace acme`,
     ])
     assert.match(page, /percent, ?12 ratings from 5 to 99\.5/)
     assert.match(page, /known12–−2550 % \(12 rated, 25 % bad\)0 to 10/)

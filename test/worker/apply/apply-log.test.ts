@@ -115,7 +115,7 @@ describe('a worker that applies logs', () => {
     assert.equal((await rig.waitingIn(workspaceId)).length, 0)
     await rig.admit(workspaceId, replaced(3))
     await until('the worker takes again', async () => (await rig.waitingIn(workspaceId)).length === 0)
-    assert.equal(rig.settled.length, 4)
+    assert.equal(Object.keys(await rig.statesOf(workspaceId)).length, 4)
     await until('the worker leaves', async () => !(await rig.isLeased(workspaceId)))
   })
 

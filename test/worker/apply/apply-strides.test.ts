@@ -270,8 +270,7 @@ describe('applying a stride', () => {
       select subject_id, idempotency_key from submission where workspace_id = ${workspaceId} order by acceptance_number`
     const subjects = [
       contactSourceKey(realm(), 'API', '1'),
-      submissions[1]!.submissionId,
-      submissions[2]!.submissionId,
+      ...submissions.slice(1, 3).map(({ submissionId }) => submissionId),
       ownId(realm(), 'conversation', 'desk', 'C-1'),
       null,
       null,
