@@ -41,3 +41,27 @@ const fold = (text: string): string =>
     .toLowerCase()
     .replaceAll('ς', 'σ')
     .replaceAll('i\u0307', 'i')
+
+const ACCENTED = /([\p{Script=Latin}\p{Script=Greek}])\p{Mn}+/gu
+/** Letters that Unicode does not take apart. In Cyrillic, only ё is written without its marks. */
+const PLAIN_LETTERS: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  đ: 'd',
+  ł: 'l',
+  ı: 'i',
+  ё: 'е',
+}
+const OTHER_LETTER = new RegExp(`[${Object.keys(PLAIN_LETTERS).join('')}]`, 'gu')
+
+/** A word of a piece, as people write it who have no accents. */
+export const withoutAccents = (word: string): string =>
+  ASCII.test(word)
+    ? word
+    : word
+        .normalize('NFD')
+        .replaceAll(ACCENTED, '$1')
+        .normalize('NFC')
+        .replaceAll(OTHER_LETTER, (letter) => PLAIN_LETTERS[letter]!)

@@ -80,4 +80,5 @@ const hasRows = <Word>(
 const mayFit = (piece: TextPiece, { keys, isJoined }: WordPlace): boolean =>
   (!isJoined || piece.isJoined) && keysOf(piece).some((key) => keys.has(key))
 
-const fits = (word: TextWord, { keys, isJoined }: WordPlace): boolean => keys.has(word.key) && (!isJoined || word.isJoined)
+const fits = (word: TextWord, { keys, isJoined }: WordPlace): boolean =>
+  (!isJoined || word.isJoined) && word.keys.some((key) => keys.has(key))

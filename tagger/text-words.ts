@@ -1,4 +1,4 @@
-import { piecesOf, type TextPiece } from '../contract/text-pieces.ts'
+import { piecesOf, type TextPiece, withoutAccents } from '../contract/text-pieces.ts'
 import { findLexicon } from './language.ts'
 import { LATIN } from './lexicon.ts'
 import { hashTerm } from './memory.ts'
@@ -6,8 +6,8 @@ import { stem } from './stems.ts'
 import { tokenize } from './tokens.ts'
 import { cutHtml, htmlAsText } from '../runtime/reduce-html.ts'
 
-/** A piece of a text. `key`: the stem of a word, or the character. */
-export type TextWord = { readonly key: string; readonly isJoined: boolean }
+/** A piece of a text. `keys`: the character, or the stem of a word with and without its accents. */
+export type TextWord = { readonly keys: readonly string[]; readonly isJoined: boolean }
 
 /** The language shows in so many first characters. */
 const LANGUAGE_CHARACTERS = 1_000
@@ -24,7 +24,7 @@ export const readPieces = (given: string): { pieces: TextPiece[]; words: () => T
 
 const wordsOf = (pieces: readonly TextPiece[], latin: string): TextWord[] =>
   pieces.map(({ text, isCharacter, isJoined }) => ({
-    key: isCharacter ? text : stemOf(text, languageOf(text) ?? latin),
+    keys: isCharacter ? [text] : stemsOf(text, languageOf(text) ?? latin),
     isJoined,
   }))
 
@@ -32,9 +32,9 @@ const wordsOf = (pieces: readonly TextPiece[], latin: string): TextWord[] =>
 export const hashesOfText = (text: string): number[] => {
   const words = readPieces(text).words()
   const keys = new Set<string>()
-  for (const [at, { key, isJoined }] of words.entries()) {
-    keys.add(key)
-    if (isJoined) keys.add(words[at - 1]!.key + key)
+  for (const [at, word] of words.entries()) {
+    for (const key of word.keys) keys.add(key)
+    if (word.isJoined) keys.add(words[at - 1]!.keys[0]! + word.keys[0]!)
   }
   return [...keys].map(hashTerm)
 }
@@ -49,7 +49,7 @@ export const keysOf = ({ text, isCharacter }: TextPiece): readonly string[] => {
   if (cachedKeys.size >= MAX_CACHED_WORDS) cachedKeys.clear()
   const language = languageOf(text)
   const languages = language === undefined ? LATIN_LANGUAGES : [language]
-  const found = [...new Set([...languages].map((each) => stemOf(text, each)))]
+  const found = [...new Set([...languages].flatMap((each) => stemsOf(text, each)))]
   if (text.length <= MAX_STEMMED_CHARACTERS) cachedKeys.set(text, found)
   return found
 }
@@ -77,15 +77,19 @@ const languageOf = (word: string): string | undefined => {
   return 'none'
 }
 
-const cachedStems = new Map<string, string>()
+const cachedStems = new Map<string, readonly string[]>()
 
-const stemOf = (word: string, language: string): string => {
-  if (word.length > MAX_STEMMED_CHARACTERS) return word
+/**
+ * The stem of a word, without accents. A word with accents has another stem, as if it had none: so
+ * `organización` finds `organizaciones` by its ending, and `organizacion` finds `organización`.
+ */
+const stemsOf = (word: string, language: string): readonly string[] => {
+  if (word.length > MAX_STEMMED_CHARACTERS) return [withoutAccents(word)]
   const name = `${language} ${word}`
   const known = cachedStems.get(name)
   if (known !== undefined) return known
   if (cachedStems.size >= MAX_CACHED_WORDS) cachedStems.clear()
-  const found = stem(word, language)
+  const found = [...new Set([withoutAccents(stem(word, language)), stem(withoutAccents(word), language)])]
   cachedStems.set(name, found)
   return found
 }
