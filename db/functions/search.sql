@@ -14,59 +14,13 @@ create or replace function search_blocks_query(is_oldest_first boolean) returns 
     case when is_oldest_first then 'greatest_at' else 'least_at' end, case when is_oldest_first then '>=' else '<=' end)
 $$;
 
--- The feedback with the searched words in the blocks $7: how many there are, and those behind the
--- place that meet the condition. $5: hashes, $6: their bits, $8: the block that is not filed. First,
--- it looks which filed blocks have all words.
-create or replace function search_texts_query(needed text, condition text, is_behind boolean, is_oldest_first boolean)
-returns text
-  language sql immutable as $$
-  select format(
-    'select count(*), array_agg(r.id) filter (where r.is_match), array_agg(r.created_at) filter (where r.is_match)
-     from (
-       select b.block * 1024 + x.place as number, x.mask
-       from (
-         select b.block, bit_or(w.bit) as mask from unnest($7) as b (block) cross join unnest($5, $6) as w (hash, bit)
-         cross join lateral (
-           select 1 from search_block as k where k.workspace_id = $1 and k.block = b.block and k.hash = w.hash offset 0
-         ) as k
-         group by b.block
-       ) as b
-       cross join lateral (
-         select m.place, bit_or(w.bit) as mask from unnest($5, $6) as w (hash, bit)
-         cross join lateral (
-           select k.places from search_block as k where k.workspace_id = $1 and k.block = b.block and k.hash = w.hash offset 0
-         ) as k
-         cross join lateral unnest(k.places) as m (place)
-         group by m.place
-       ) as x
-       where (%1$s)
-       union all
-       select t.number, (select bit_or(w.bit) from unnest($5, $6) as w (hash, bit) where w.hash = any (t.hashes))
-       from search_text as t
-       where t.workspace_id = $1 and t.number between $8 * 1024 and $8 * 1024 + 1023 and $8 = any ($7)
-     ) as x
-     cross join lateral (
-       select t.record_id from search_text as t where t.workspace_id = $1 and t.number = x.number offset 0
-     ) as t
-     cross join lateral (
-       select r.id, r.created_at, (%3$s) %4$s as is_match from feedback as r
-       where r.workspace_id = $1 and r.id = t.record_id offset 0
-     ) as r
-     where %2$s',
-    replace(needed, 'mask', 'b.mask'), replace(needed, 'mask', 'x.mask'), condition,
-    case when is_behind then
-      format('and (r.created_at, r.id) %s ($3::timestamp at time zone ''utc'', $4)', case when is_oldest_first then '>' else '<' end)
-    end)
-$$;
-
 -- A list of the feedback that has the searched words and meets the condition, as `list_places` has
--- it. hashes: each of a word that a text may have, with a bit in `bits`; `needed`: which bits a text
--- must have, as SQL over `mask`. It reads the blocks in the order of the list, and ends when the
--- times of all other blocks are behind its places. After `most_looked` texts it also ends sooner,
--- but never without progress.
+-- it. found: SQL for the numbers of such texts in the blocks $5. It reads the blocks in the order of
+-- the list, and ends when the times of all other blocks are behind its places. After `most_looked`
+-- texts it also ends sooner, but never without progress.
 create or replace function search_places(
-  ws uuid, hashes bigint[], bits bigint[], needed text, condition text, filters jsonb, after_at text, after_id uuid,
-  is_oldest_first boolean, most integer, most_looked integer
+  ws uuid, found text, condition text, filters jsonb, after_at text, after_id uuid, is_oldest_first boolean, most integer,
+  most_looked integer
 ) returns table (id uuid, at text, is_match boolean, is_end boolean)
   language plpgsql stable
   set enable_seqscan = off
@@ -76,10 +30,7 @@ as $$
 declare
   asked jsonb := case when filters ?| array['customerId', 'accountId'] then current_filters(ws, filters) else filters end;
   behind timestamptz := after_at::timestamp at time zone 'utc';
-  texts_query text := search_texts_query(needed, condition, after_id is not null, is_oldest_first);
-  open_block integer := (
-    select s.block from search_span as s
-    where s.workspace_id = ws and s.block < 1048576 and not s.is_filed order by s.block desc limit 1);
+  records_query text := search_records_query(found, condition, after_id is not null, is_oldest_first);
   blocks integer[];
   edges timestamptz[];
   edge timestamptz;
@@ -95,8 +46,8 @@ declare
 begin
   execute search_blocks_query(is_oldest_first) into blocks, edges using ws, asked, after_at, after_id;
   while first <= cardinality(blocks) loop
-    execute texts_query into seen, found_ids, found_ats
-    using ws, asked, after_at, after_id, hashes, bits, blocks[first : first + step - 1], open_block;
+    execute records_query into seen, found_ids, found_ats
+    using ws, asked, after_at, after_id, blocks[first : first + step - 1];
     looked := looked + seen;
     ids := ids || found_ids;
     ats := ats || found_ats;
@@ -118,6 +69,27 @@ begin
     case when is_oldest_first then '00000000-0000-0000-0000-000000000000' else 'ffffffff-ffff-ffff-ffff-ffffffffffff' end::uuid,
     (edge at time zone 'utc')::text, false, true;
 end $$;
+
+-- The feedback of these texts: how many there are, and those behind the place that meet the
+-- condition. The parameters are those of search_places.
+create or replace function search_records_query(found text, condition text, is_behind boolean, is_oldest_first boolean)
+returns text
+  language sql immutable as $$
+  select format(
+    'select count(*), array_agg(r.id) filter (where r.is_match), array_agg(r.created_at) filter (where r.is_match)
+     from (%1$s) as x
+     cross join lateral (
+       select t.record_id from search_text as t where t.workspace_id = $1 and t.number = x.number offset 0
+     ) as t
+     cross join lateral (
+       select r.id, r.created_at, (%2$s) %3$s as is_match from feedback as r
+       where r.workspace_id = $1 and r.id = t.record_id offset 0
+     ) as r',
+    found, condition,
+    case when is_behind then
+      format('and (r.created_at, r.id) %s ($3::timestamp at time zone ''utc'', $4)', case when is_oldest_first then '>' else '<' end)
+    end)
+$$;
 
 -- Texts for the check of phrases, in the order of `ids`: a prefix of about 4 MiB, but at least one.
 create or replace function texts_to_check(ws uuid, ids uuid[]) returns table (id uuid, text text)

@@ -25,22 +25,18 @@ const storedSearch = (realm: Parameters<typeof storedHashes>[0], search: Search)
 }
 
 /**
- * The hashes of a search, and for each the bit of the word that it stands for. `needed`: whether a
- * text has the words, as SQL over the `mask` of its bits.
+ * The hashes of a search, each with the bit of the word that it stands for, as a table. `needed`:
+ * whether a text or block has the words, as SQL over the `mask` of its bits.
  */
-const planOf = ({ parts }: Search): { hashes: number[]; bits: string[]; needed: string } => {
-  const hashes: number[] = []
-  const bits: string[] = []
-  let next = 1n
+const wordsOf = ({ parts }: Search): { words: string; needed: string } => {
+  const rows: string[] = []
+  let bit = 1n
   const maskOf = ({ words }: SearchedTerm): bigint => {
     let mask = 0n
     for (const alternatives of words.flatMap(({ keys }) => keys)) {
-      for (const hash of alternatives) {
-        hashes.push(hash)
-        bits.push(next.toString())
-      }
-      mask |= next
-      next <<= 1n
+      rows.push(...alternatives.map((hash) => `(${hash}::bigint, ${bit}::bigint)`))
+      mask |= bit
+      bit <<= 1n
     }
     return mask
   }
@@ -50,36 +46,42 @@ const planOf = ({ parts }: Search): { hashes: number[]; bits: string[]; needed: 
       .map((mask) => `mask & ${mask} = ${mask}`)
       .join(' or ')
   const needed = parts.map((terms) => `(${either(terms)})`).join(' and ')
-  return { hashes, bits, needed }
+  return { words: `(values ${rows.join()}) as w (hash, bit)`, needed }
 }
 
 /** The texts of feedback and of conversations are in blocks from these on (0001_7_search.sql). */
 const FIRST_BLOCKS: Readonly<Record<CountedKind, number>> = { feedback: 0, conversation: 1_048_576 }
 
-/** SQL for the numbers of the texts of the index that have the words. $1 is the workspace. */
-const indexedTexts = (search: Search, of: CountedKind): string => {
-  const { hashes, bits, needed } = planOf(search)
-  const words = `unnest(array[${hashes.join()}]::bigint[], array[${bits.join()}]::bigint[]) as w (hash, bit)`
+/**
+ * SQL for the numbers of the texts of the index that have the words. $1 is the workspace. `among`
+ * narrows the blocks. First, it looks which filed blocks have all words.
+ */
+const indexedTexts = (search: Search, of: CountedKind, among = 'true'): string => {
+  const { words, needed } = wordsOf(search)
   const first = FIRST_BLOCKS[of]
-  const spans = `s.workspace_id = $1 and s.block >= ${first} and s.block < ${first} + 1048576`
-  return `select x.number from (
-    select k.block * 1024 + m.place as number, bit_or(w.bit) as mask
-    from ${words} cross join search_span as s
+  const spans = `s.workspace_id = $1 and s.block >= ${first} and s.block < ${first} + 1048576 and ${among}`
+  const block = (columns: string, of: string): string =>
+    `(select ${columns} from search_block as k where k.workspace_id = $1 and k.block = ${of}.block and k.hash = w.hash offset 0) as k`
+  return `select b.block * 1024 + x.place as number
+    from (
+      select s.block, bit_or(w.bit) as mask from search_span as s cross join ${words} cross join lateral ${block('1', 's')}
+      where ${spans} and s.is_filed group by s.block
+    ) as b
     cross join lateral (
-      select k.block, k.places from search_block as k
-      where k.workspace_id = $1 and k.block = s.block and k.hash = w.hash offset 0
-    ) as k
-    cross join lateral unnest(k.places) as m (place)
-    where ${spans} and s.is_filed
-    group by k.block, m.place
+      select m.place, bit_or(w.bit) as mask
+      from ${words} cross join lateral ${block('k.places', 'b')} cross join lateral unnest(k.places) as m (place)
+      group by m.place
+    ) as x
+    where (${needed.replaceAll('mask', 'b.mask')}) and (${needed.replaceAll('mask', 'x.mask')})
     union all
-    select t.number, (select bit_or(w.bit) from ${words} where w.hash = any (t.hashes)) as mask
-    from search_span as s cross join lateral (
-      select t.number, t.hashes from search_text as t
-      where t.workspace_id = $1 and t.number between s.block * 1024 and s.block * 1024 + 1023 offset 0
-    ) as t
-    where ${spans} and not s.is_filed
-  ) as x where ${needed}`
+    select x.number from (
+      select t.number, (select bit_or(w.bit) from ${words} where w.hash = any (t.hashes)) as mask
+      from search_span as s cross join lateral (
+        select t.number, t.hashes from search_text as t
+        where t.workspace_id = $1 and t.number between s.block * 1024 and s.block * 1024 + 1023 offset 0
+      ) as t
+      where ${spans} and not s.is_filed
+    ) as x where ${needed}`
 }
 
 /** SQL for these texts with their records. An entry of the index that has no text stays. */
@@ -193,12 +195,11 @@ export const checkTexts = async (
 
 const readPlaces = async (sql: Sql, request: SearchRequest): Promise<FoundPlaces> => {
   const { workspaceId, search, filters, condition, after, isOldestFirst, most, mostLooked } = request
-  const { hashes, bits, needed } = planOf(search)
+  const found = indexedTexts(search, 'feedback', 's.block = any ($5)')
   const rows = await sql<(ListPlace & { is_match: boolean })[]>`
     select id, at, is_match from search_places(
-      ${workspaceId}::uuid, ${hashes}::bigint[], ${bits}::bigint[], ${needed}::text, ${condition}::text,
-      ${sql.json(filters)}::jsonb, ${after?.at ?? null}::text, ${after?.id ?? null}::uuid, ${isOldestFirst}::boolean,
-      ${most}::int, ${mostLooked}::int)`
+      ${workspaceId}::uuid, ${found}::text, ${condition}::text, ${sql.json(filters)}::jsonb, ${after?.at ?? null}::text,
+      ${after?.id ?? null}::uuid, ${isOldestFirst}::boolean, ${most}::int, ${mostLooked}::int)`
   const places = rows.map(({ id, at }) => ({ id, at }))
   if (rows.at(-1)?.is_match === false) return { matches: places.slice(0, -1), next: places.at(-1) }
   return { matches: places, next: places.length === most ? places.at(-1) : undefined }
