@@ -8,6 +8,7 @@ import { type FeedbackFilters } from '../../db/reads/filters.ts'
 import { readList } from '../../db/reads/lists.ts'
 import type { ListPlace } from '../../db/reads/records.ts'
 import { withStoredHashes } from '../../db/reads/search.ts'
+import { readRetagPages } from '../../db/tags/retag.ts'
 import { readTexts } from '../../db/tags/store-tags.ts'
 import { storedHashes } from '../../db/tags/tag-hashes.ts'
 import { parseSearch } from '../../contract/search.ts'
@@ -268,6 +269,19 @@ describe('the search index', () => {
     ])
     assert.equal(left.length, 12)
     assert.deepEqual(new Set(hashes.map(({ hash }) => hash)), new Set(left))
+  })
+
+  it('is completed by tagging again, for feedback with tags of people as well', async () => {
+    const rig = await createPurgeRig(sql)
+    const { workspaceId } = rig.realm
+    await rig.feedback({ description: 'the login fails', tags: ['given'] })
+    const wanted = { workspaceId, source: undefined, since: undefined, until: undefined, olderThanVersion: TAGGER_VERSION }
+    const pages = () => Array.fromAsync(readRetagPages(sql, wanted, 10))
+    const feedbackIds = await idsOf(workspaceId)
+    assert.deepEqual(await pages(), [{ table: 'feedback', workspaceId, ids: feedbackIds }])
+    await tag({ sql, hashKey }, { workspaceId, feedbackIds, conversationIds: [], isRetag: true })
+    await assertExact(rig)
+    assert.deepEqual(await pages(), [])
   })
 
   it('finds the newest first in texts of several blocks, with other filters, from any place', async () => {
