@@ -56,23 +56,17 @@ begin
   end loop;
 end $$;
 
--- Indexes texts whose record still has this version. texts: [{record, id, text_version, words}].
-create or replace function store_words(ws uuid, texts jsonb) returns void
+-- Indexes texts whose record still has this version, in blocks from `first_block` on: all feedback,
+-- or titles of conversations and messages. Numbers follow the times of creation, so that a block has
+-- texts of few days, and lists find the newest in few blocks.
+create or replace function store_words(
+  ws uuid, first_block integer, records text[], record_ids uuid[], text_versions text[], words_of text[]
+) returns void
   language plpgsql
   set enable_seqscan = off
   set enable_bitmapscan = off
   set plan_cache_mode = force_generic_plan
 as $$
-begin
-  if not lock_progress(ws) then return; end if;
-  perform index_texts(ws, texts, array['feedback'], 0);
-  perform index_texts(ws, texts, array['conversation', 'message'], 1048576);
-end $$;
-
--- Indexes the texts of these kinds, in blocks from `first_block` on. Numbers follow the times of
--- creation, so that a block has texts of few days, and lists find the newest in few blocks.
-create or replace function index_texts(ws uuid, texts jsonb, kinds text[], first_block integer) returns void
-  language plpgsql as $$
 declare
   ids uuid[];
   words text[];
@@ -80,12 +74,13 @@ declare
   span search_span;
   first_number integer := first_block * 1024;
 begin
+  if not lock_progress(ws) then return; end if;
   select array_agg(n.id order by n.created_at, n.id), array_agg(n.words order by n.created_at, n.id),
     array_agg(n.created_at order by n.created_at, n.id)
   into ids, words, times
   from (
     select t.id, t.words, f.created_at
-    from jsonb_to_recordset(texts) as t (record text, id uuid, text_version text, words text)
+    from unnest(records, record_ids, text_versions, words_of) as t (record, id, text_version, words)
     cross join lateral (
       select k.number, k.created_at from feedback as k where t.record = 'feedback' and k.workspace_id = ws and k.id = t.id
       union all
@@ -95,7 +90,7 @@ begin
       select k.number, k.created_at from message as k where t.record = 'message' and k.workspace_id = ws and k.id = t.id
       offset 0
     ) as f
-    where t.record = any (kinds) and f.number::text = t.text_version
+    where f.number::text = t.text_version
   ) as n;
   if ids is null then return; end if;
   perform forget_texts(ws, ids);

@@ -15,11 +15,11 @@ create or replace function search_blocks_query(is_oldest_first boolean) returns 
 $$;
 
 -- A list of the feedback that has the searched words and meets the condition, as `list_places` has
--- it. found: SQL for the numbers of such texts in the blocks $5. It reads the blocks in the order of
+-- it. texts: SQL for the numbers of such texts in the blocks $5. It reads the blocks in the order of
 -- the list, and ends when the times of all other blocks are behind its places. After `most_looked`
 -- texts it also ends sooner, but never without progress.
 create or replace function search_places(
-  ws uuid, found text, condition text, filters jsonb, after_at text, after_id uuid, is_oldest_first boolean, most integer,
+  ws uuid, texts text, condition text, filters jsonb, after_at text, after_id uuid, is_oldest_first boolean, most integer,
   most_looked integer
 ) returns table (id uuid, at text, is_match boolean, is_end boolean)
   language plpgsql stable
@@ -30,7 +30,7 @@ as $$
 declare
   asked jsonb := case when filters ?| array['customerId', 'accountId'] then current_filters(ws, filters) else filters end;
   behind timestamptz := after_at::timestamp at time zone 'utc';
-  records_query text := search_records_query(found, condition, after_id is not null, is_oldest_first);
+  records_query text := search_records_query(texts, condition, after_id is not null, is_oldest_first);
   blocks integer[];
   edges timestamptz[];
   edge timestamptz;
@@ -72,7 +72,7 @@ end $$;
 
 -- The feedback of these texts: how many there are, and those behind the place that meet the
 -- condition. The parameters are those of search_places.
-create or replace function search_records_query(found text, condition text, is_behind boolean, is_oldest_first boolean)
+create or replace function search_records_query(texts text, condition text, is_behind boolean, is_oldest_first boolean)
 returns text
   language sql immutable as $$
   select format(
@@ -85,7 +85,7 @@ returns text
        select r.id, r.created_at, (%2$s) %3$s as is_match from feedback as r
        where r.workspace_id = $1 and r.id = t.record_id offset 0
      ) as r',
-    found, condition,
+    texts, condition,
     case when is_behind then
       format('and (r.created_at, r.id) %s ($3::timestamp at time zone ''utc'', $4)', case when is_oldest_first then '>' else '<' end)
     end)

@@ -50,7 +50,7 @@ const wordsOf = ({ parts }: Search): { words: string; needed: string } => {
 }
 
 /** The texts of feedback and of conversations are in blocks from these on (0001_7_search.sql). */
-const FIRST_BLOCKS: Readonly<Record<CountedKind, number>> = { feedback: 0, conversation: 1_048_576 }
+export const FIRST_BLOCKS: Readonly<Record<CountedKind, number>> = { feedback: 0, conversation: 1_048_576 }
 
 /**
  * SQL for the numbers of the texts of the index that have the words. $1 is the workspace. `among`

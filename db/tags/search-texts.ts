@@ -1,5 +1,6 @@
 import type { Realm } from '../../contract/identity/keys.ts'
 import type { Sql } from '../connection/postgres.ts'
+import { FIRST_BLOCKS } from '../reads/search.ts'
 import { currentFeedbackIds, type WantedRecords } from './store-tags.ts'
 import { arrayText, storedHashes } from './tag-hashes.ts'
 
@@ -41,17 +42,23 @@ export const readTextsToIndex = async (
   return { texts, read: rows.length }
 }
 
+type WordsOfText = Omit<TextToIndex, 'text'> & { words: readonly number[] }
+
 /** Adds the words of texts to the search index. Skips a text that has changed in the meantime. */
-export const storeWords = async (
-  sql: Sql,
-  realm: Realm,
-  texts: readonly (Omit<TextToIndex, 'text'> & { words: readonly number[] })[],
-): Promise<void> => {
-  const rows = texts.map(({ record, id, textVersion, words }) => ({
-    record,
-    id,
-    text_version: textVersion,
-    words: arrayText(storedHashes(realm, words)),
+export const storeWords = async (sql: Sql, realm: Realm, texts: readonly WordsOfText[]): Promise<void> => {
+  const hashes = storedHashes(
+    realm,
+    texts.flatMap(({ words }) => words),
+  )
+  let at = 0
+  const stored = texts.map(({ words, ...text }) => ({
+    ...text,
+    hashes: arrayText(hashes.slice(at, (at += words.length))),
   }))
-  await sql`select store_words(${realm.workspaceId}::uuid, ${sql.json(rows)}::jsonb)`
+  const byBlock = Map.groupBy(stored, ({ record }) => FIRST_BLOCKS[record === 'feedback' ? record : 'conversation'])
+  for (const [firstBlock, rows] of byBlock)
+    await sql`select store_words(
+      ${realm.workspaceId}::uuid, ${firstBlock}::int, ${rows.map(({ record }) => record)}::text[],
+      ${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ textVersion }) => textVersion)}::text[],
+      ${rows.map((row) => row.hashes)}::text[])`
 }
