@@ -99,8 +99,8 @@ const FEEDBACK_FILTERS = {
   q: v.pipe(
     words(
       'Words that all occur in the title or the description, each in any of its forms, such as export and exported. ' +
-        '`"two words"` stand in a row, and of two words with `or` between one is enough. The case of letters, forms of one ' +
-        'letter in Unicode, and format characters make no difference. New texts are found with a delay of about a second.',
+        '`"two words"` stand in a row, and of two words with `or` between one is enough. The case of letters, accents, forms ' +
+        'of one letter in Unicode, and format characters make no difference. New texts are found with a delay of about a second.',
     ),
     v.transform(searchOf),
   ),

@@ -52,7 +52,7 @@ begin
     ids := ids || found_ids;
     ats := ats || found_ats;
     first := first + step;
-    step := least(2 * step, 256);
+    step := least(4 * step, 512);
     edge := edges[first];
     exit when edge is null;
     ready := (select count(*) from unnest(ats) as f (at) where case when is_oldest_first then f.at < edge else f.at > edge end);

@@ -154,7 +154,7 @@ type SearchRequest = {
 /** A call for a page begins with so many places, since their texts often are enough. */
 const FIRST_PLACES = 200
 /** It checks the phrases of at most so many more. */
-const MOST_CHECKED = 5_000
+const MOST_CHECKED = 2_000
 const CHECKED_AT_ONCE = 100
 
 /** At least `most` places of feedback that has the words, if there are as many. */
