@@ -34,6 +34,9 @@ const fieldText = v.pipe(
 
 export const tag = (description: string) => textOfAtMost(MAX_TAG_CHARACTERS, description)
 
+/** A filter or dimension by a declared field, such as `field.plan`. */
+export const FIELD_PREFIX = 'field.'
+
 /** The filters of the list of feedback, in JSON, as agents and webhooks have them. */
 export const FILTERS = {
   q: v.optional(

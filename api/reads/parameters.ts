@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import type { Problem } from '../../contract/check-body.ts'
 import type { Refusal } from '../http/refusal.ts'
 import { isDateTime, postgresDateTime } from '../../contract/date-time.ts'
+import { FIELD_PREFIX } from '../../contract/feedback-filters.ts'
 import { about } from '../../contract/fields.ts'
 import { MAX_REPORTED_PROBLEMS, MAX_TAG_CHARACTERS, MAX_TAGS } from '../../contract/limits.ts'
 import { identifier, ownId, textOfAtMost, words } from '../../contract/query-fields.ts'
@@ -68,7 +69,6 @@ export const LIST_PARAMETERS = {
   next: identifier('The `next` of the previous page, with the same filters and order.'),
 } as const
 
-const FIELD_PREFIX = 'field.'
 /** Stands for the parameters of declared fields, such as `field.plan`. */
 export const ANY_FIELD = 'field.*'
 
