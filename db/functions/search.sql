@@ -110,15 +110,15 @@ begin
   end loop;
 end $$;
 
--- The hashes among these that a text has, in blocks from `first_block` on.
-create or replace function known_hashes(ws uuid, hashes bigint[], first_block integer) returns bigint[]
+-- The hashes among these that a text has, in blocks from `first_block` on, as texts.
+create or replace function known_hashes(ws uuid, hashes bigint[], first_block integer) returns text[]
   language plpgsql stable
   set enable_seqscan = off
   set enable_bitmapscan = off
 as $$
 begin
   return array(
-    select w.hash from unnest(hashes) as w (hash) cross join lateral (
+    select w.hash::text from unnest(hashes) as w (hash) cross join lateral (
       select 1 from search_span as s cross join lateral (
         select 1 from search_block as k
         where s.is_filed and k.workspace_id = ws and k.block = s.block and k.hash = w.hash

@@ -232,7 +232,7 @@ export const findUnknownWords = async (
   const words = search.parts.flat().flatMap((term) => term.words)
   const hashes = words.flatMap(({ keys }) => keys.flat())
   const [row] = await sql<[{ known: string[] }]>`
-    select known_hashes(${workspaceId}::uuid, ${hashes}::bigint[], ${FIRST_BLOCKS[of]}::int)::text[] as known`
+    select known_hashes(${workspaceId}::uuid, ${hashes}::bigint[], ${FIRST_BLOCKS[of]}::int) as known`
   const known = new Set(row.known.map(Number))
   const isKnown = (alternatives: readonly number[]): boolean => alternatives.some((hash) => known.has(hash))
   return [...new Set(words.filter(({ keys }) => !keys.every(isKnown)).map(({ text }) => text))]

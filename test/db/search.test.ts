@@ -63,13 +63,21 @@ const step = fc.oneof(
       id: fc.constantFrom('1', '2'),
       title: fc.option(form, { nil: undefined }),
       messages: fc.array(
-        fc.record({ person, id: fc.constantFrom('1', '2', '3'), text: fc.array(form, { maxLength: 3 }), incoming: fc.boolean() }),
+        fc.record({
+          person,
+          id: fc.constantFrom('1', '2', '3'),
+          text: fc.array(form, { maxLength: 3 }),
+          incoming: fc.boolean(),
+        }),
         { maxLength: 2 },
       ),
     }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('purge' as const), person }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('correct' as const), tags: fc.constantFrom(null, [], ['given']) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant('correct' as const), tags: fc.constantFrom(null, [], ['given']) }),
+  },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('delete' as const) }) },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('file' as const) }) },
 )
@@ -120,8 +128,11 @@ describe('the search index', () => {
   }
 
   /** Files the blocks that are not full yet, as if they were full. */
-  const fileAll = (workspaceId: string) =>
-    sql`select file_block(workspace_id, block) from search_span where workspace_id = ${workspaceId} and not is_filed`
+  const fileAll = async (workspaceId: string): Promise<void> => {
+    const rows = await sql<{ block: number }[]>`
+      select block from search_span where workspace_id = ${workspaceId} and not is_filed`
+    for (const { block } of rows) await sql`select file_block(${workspaceId}::uuid, ${block}::int)`
+  }
 
   const walk = async (
     workspaceId: string,
@@ -152,19 +163,23 @@ describe('the search index', () => {
     const entries = await sql<{ entry: string }[]>`
       select record_id || ' ' || unnest(hashes) as entry from search_text where workspace_id = ${workspaceId}`
     assert.deepEqual(entries.map(({ entry }) => entry).toSorted(), expected.toSorted())
-    const [filed] = await sql<{ blocks: string[]; texts: string[] }[]>`
-      select
-        array(select (b.block * 1024 + p.place) || ' ' || b.hash from search_block as b cross join lateral unnest(b.places) as p (place)
-          where b.workspace_id = ${workspaceId}) as blocks,
-        array(select t.number || ' ' || unnest(t.hashes) from search_text as t
-          join search_span as s on s.workspace_id = t.workspace_id and s.block = t.number / 1024 and s.is_filed
-          where t.workspace_id = ${workspaceId}) as texts`
-    assert.deepEqual(filed!.blocks.toSorted(), filed!.texts.toSorted())
-    const [sums] = await sql<{ rows: number; texts: number; empty: number }[]>`
-      select (select count(*)::int from search_text where workspace_id = ${workspaceId}) as rows,
-        (select coalesce(sum(texts), 0)::int from search_span where workspace_id = ${workspaceId}) as texts,
-        (select count(*)::int from search_block where workspace_id = ${workspaceId} and places = '{}') as empty`
-    assert.deepEqual(sums, { rows: texts.length, texts: texts.length, empty: 0 })
+    const filed = await sql<{ entry: string }[]>`
+      select b.block * 1024 + p.place || ' ' || b.hash as entry
+      from search_block as b cross join lateral unnest(b.places) as p (place) where b.workspace_id = ${workspaceId}`
+    const toFile = await sql<{ entry: string }[]>`
+      select t.number || ' ' || unnest(t.hashes) as entry from search_text as t
+      join search_span as s on s.workspace_id = t.workspace_id and s.block = t.number / 1024 and s.is_filed
+      where t.workspace_id = ${workspaceId}`
+    assert.deepEqual(filed.map(({ entry }) => entry).toSorted(), toFile.map(({ entry }) => entry).toSorted())
+    const empty = await sql`select from search_block where workspace_id = ${workspaceId} and places = '{}'`
+    assert.equal(empty.count, 0)
+    const [sums] = await sql<[{ texts: number }]>`
+      select coalesce(sum(texts), 0)::int as texts from search_span where workspace_id = ${workspaceId}`
+    assert.equal(sums.texts, texts.length)
+    assert.equal(
+      new Set(entries.map(({ entry }) => entry.split(' ')[0])).size,
+      texts.filter(({ text }) => hashesOfText(text).length > 0).length,
+    )
   }
 
   it('finds what a plain look at all texts finds, after submissions, replacements and purges', async () => {
@@ -194,7 +209,10 @@ describe('the search index', () => {
               await rig.conversation({
                 id: each.id,
                 title: each.title?.text,
-                contacts: each.messages.map((message) => ({ id: message.person, email: `${message.person}@example.org` })),
+                contacts: each.messages.map((message) => ({
+                  id: message.person,
+                  email: `${message.person}@example.org`,
+                })),
                 messages: each.messages.map(({ id, incoming, text, person: contactId }) => ({
                   id,
                   incoming,
@@ -241,7 +259,13 @@ describe('the search index', () => {
                 assert.deepEqual(new Set(unknownWords), new Set([...unknown].map((each) => each.replace('ς', 'σ'))))
               }
               const filters = { q }
-              const asked = withStoredHashes(hashKey, { workspaceId, of: kind, filters, by: ['source'] as const, limit: 9 })
+              const asked = withStoredHashes(hashKey, {
+                workspaceId,
+                of: kind,
+                filters,
+                by: ['source'] as const,
+                limit: 9,
+              })
               assert.equal((await countFeedback(sql, asked)).total.feedback, expected.length)
             }
           }
@@ -275,7 +299,13 @@ describe('the search index', () => {
     const rig = await createPurgeRig(sql)
     const { workspaceId } = rig.realm
     await rig.feedback({ description: 'the login fails', tags: ['given'] })
-    const wanted = { workspaceId, source: undefined, since: undefined, until: undefined, olderThanVersion: TAGGER_VERSION }
+    const wanted = {
+      workspaceId,
+      source: undefined,
+      since: undefined,
+      until: undefined,
+      olderThanVersion: TAGGER_VERSION,
+    }
     const pages = () => Array.fromAsync(readRetagPages(sql, wanted, 10))
     const feedbackIds = await idsOf(workspaceId)
     assert.deepEqual(await pages(), [{ table: 'feedback', workspaceId, ids: feedbackIds }])
