@@ -26,7 +26,7 @@ export const residueInSearch = async (
     for (const { id: workspaceId } of workspaces) {
       const { filters } = withStoredHashes(hashKey, { workspaceId, filters: { q: search } })
       for (const kind of ['feedback', 'conversation'] as const) {
-        for await (const rows of readIndexedTexts(sql, workspaceId, filters.q, kind)) {
+        for await (const rows of readIndexedTexts(sql, { workspaceId, search: filters.q, of: kind })) {
           for (const { text } of rows)
             if (text === null || !search.matches(text)) tally.note([string], 'search_block.hash')
         }

@@ -30,7 +30,7 @@ export type Comparison = {
 export const compareSpans = async (sql: Sql, request: ComparisonRequest): Promise<Comparison> => {
   const { workspaceId, by, filters, declared, limit, before, after, order } = request
   const { text, name } = partsOf(by, declared)
-  const asked = await currentFilters(sql, workspaceId, filters)
+  const asked = await currentFilters(sql, { workspaceId, filters })
   const change = order === 'feedback' ? 'after_feedback - before_feedback' : 'after_satisfaction - before_satisfaction'
   const rows = await sql.unsafe<ComparisonRow[]>(
     `with x as (${rowsToCount({ by: [by], filters, declared }, `, ${isIn('$4', '$5')} as is_before, ${isIn('$6', '$7')} as is_after`)}),
@@ -53,7 +53,7 @@ export const compareSpans = async (sql: Sql, request: ComparisonRequest): Promis
     after: all!.after,
     grows: groups.filter((_, at) => rows[at + 1]!.change > 0),
     falls: groups.filter((_, at) => rows[at + 1]!.change < 0),
-    unknownWords: isEmpty ? await findUnknownWords(sql, workspaceId, filters.q) : undefined,
+    unknownWords: isEmpty ? await findUnknownWords(sql, { workspaceId, search: filters.q }) : undefined,
   }
 }
 

@@ -59,7 +59,7 @@ export type FeedbackCounts = {
  */
 export const countFeedback = async (sql: Sql, request: CountRequest): Promise<FeedbackCounts> => {
   const { workspaceId, of, by, filters, declared, limit, after } = request
-  const asked = await currentFilters(sql, workspaceId, filters, of)
+  const asked = await currentFilters(sql, { workspaceId, filters, of })
   const parts = by.map((name) => partsOf(name, declared))
   const keys = parts.map((_, at) => `k${at + 1}`)
   const texts = parts.map(({ text }, at) => `coalesce(${over(text, at)}, '')`)
@@ -92,7 +92,7 @@ export const countFeedback = async (sql: Sql, request: CountRequest): Promise<Fe
     total: { feedback, rated, satisfaction, bad },
     groups,
     top: top.map((row) => groupOf(row, by)),
-    unknownWords: feedback === 0 ? await findUnknownWords(sql, workspaceId, filters.q, of) : undefined,
+    unknownWords: feedback === 0 ? await findUnknownWords(sql, { workspaceId, search: filters.q, of }) : undefined,
     next: last && [last.rank, last.key_1 ?? '', ...(by.length > 1 ? [last.key_2 ?? ''] : [])],
   }
 }

@@ -118,20 +118,23 @@ export const fieldConditions = ({ fields = {} }: FeedbackFilters, valueOf: (name
  */
 export const currentFilters = async (
   sql: Sql,
-  workspaceId: string,
-  { q, ...filters }: FeedbackFilters,
-  of: CountedKind = 'feedback',
+  { workspaceId, filters: { q: search, ...filters }, of }: FiltersAsked,
 ): Promise<SqlFilters> => {
-  const found = q && hasPhrase(q) ? { ...filters, foundIds: await findIds(sql, workspaceId, q, of) } : filters
+  const isToFind = search !== undefined && hasPhrase(search)
+  const found = isToFind ? { ...filters, foundIds: await findIds(sql, { workspaceId, search, of }) } : filters
   if (filters.customerId === undefined && filters.accountId === undefined) return found
   const [row] = await sql<[{ filters: SqlFilters }]>`
     select current_filters(${workspaceId}::uuid, ${sql.json(found)}::jsonb) as filters`
   return row.filters
 }
 
+type FiltersAsked = { workspaceId: string; filters: FeedbackFilters; of?: CountedKind | undefined }
 export type SqlFilters = Omit<FeedbackFilters, 'q'> & { foundIds?: readonly string[] }
 
-export const given = (conditions: Readonly<Record<string, string>>, filters: Readonly<Record<string, unknown>>): string[] =>
+export const given = (
+  conditions: Readonly<Record<string, string>>,
+  filters: Readonly<Record<string, unknown>>,
+): string[] =>
   Object.keys(conditions)
     .filter((name) => filters[name] !== undefined)
     .map((name) => conditions[name]!)

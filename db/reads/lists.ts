@@ -66,7 +66,9 @@ export const readList = async (sql: Sql, request: ListRequest, mostLooked = MOST
   const isCut = read.length < shown.length
   const last = isCut ? shown[read.length - 1] : matches.length > limit ? shown.at(-1) : next
   const isEmpty = matches.length === 0 && after === undefined && last === undefined
-  const unknownWords = isEmpty ? await findUnknownWords(sql, workspaceId, filters.q, countedKind(kind)) : undefined
+  const unknownWords = isEmpty
+    ? await findUnknownWords(sql, { workspaceId, search: filters.q, of: countedKind(kind) })
+    : undefined
   return {
     records: read.filter((record) => record !== undefined),
     next: last && { at: last.at, id: last.id },
@@ -81,7 +83,7 @@ const readPlaces = async (sql: Sql, request: ListRequest, mostLooked: number): P
   const { workspaceId, kind, after, isOldestFirst, limit } = request
   const { q: search, ...others } = request.filters
   const isConversation = kind === 'conversation'
-  const filters = isConversation ? await currentFilters(sql, workspaceId, request.filters, 'conversation') : others
+  const filters = isConversation ? await currentFilters(sql, { ...request, of: kind }) : others
   const most = limit + 1
   if (search !== undefined) {
     const { scope, condition } = conditionsOfList(request)

@@ -11,7 +11,7 @@ export const findMatching = async (
   sql: Sql,
   { workspaceId, filters: { q: search, ...filters }, ids }: MatchingRequest,
 ): Promise<ReadonlySet<string>> => {
-  const asked = await currentFilters(sql, workspaceId, filters)
+  const asked = await currentFilters(sql, { workspaceId, filters })
   const declared = filters.fields === undefined ? [] : await listFields(sql, workspaceId)
   const rows = await sql.unsafe<{ id: string }[]>(
     `select r.id from feedback as r ${OWNER_JOINS}

@@ -12,7 +12,7 @@ export type AnswersRequest = Pick<CountRequest, 'workspaceId' | 'by' | 'filters'
 /** The answers to the question of the Net Promoter Score, in total and by group. */
 export const countAnswers = async (sql: Sql, request: AnswersRequest): Promise<AnswerRow[]> => {
   const { workspaceId, by, filters, declared } = request
-  const asked = await currentFilters(sql, workspaceId, filters)
+  const asked = await currentFilters(sql, { workspaceId, filters })
   const keys = by.map((_, at) => `k${at + 1}`).join()
   const texts = by.map((name, at) => over(partsOf(name, declared).text, at)).join()
   return sql

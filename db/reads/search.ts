@@ -60,8 +60,8 @@ const indexedTexts = (search: Search, of: CountedKind, among = 'true'): string =
   const { words, needed } = wordsOf(search)
   const first = FIRST_BLOCKS[of]
   const spans = `s.workspace_id = $1 and s.block >= ${first} and s.block < ${first} + 1048576 and ${among}`
-  const block = (columns: string, of: string): string =>
-    `(select ${columns} from search_block as k where k.workspace_id = $1 and k.block = ${of}.block and k.hash = w.hash offset 0) as k`
+  const block = (columns: string, row: string): string =>
+    `(select ${columns} from search_block as k where k.workspace_id = $1 and k.block = ${row}.block and k.hash = w.hash offset 0) as k`
   return `select b.block * 1024 + x.place as number
     from (
       select s.block, bit_or(w.bit) as mask from search_span as s cross join ${words} cross join lateral ${block('1', 's')}
@@ -111,12 +111,13 @@ export const searchCondition = (search: Search, of: CountedKind): string =>
     ? `r.id = any (array(select jsonb_array_elements_text($2 -> 'foundIds')::uuid))`
     : `r.id in (select ${JOINS[of].id} from ${recordsOf(search, of)})`
 
+/** A search in the texts of records of one kind. */
+type Searched = { workspaceId: string; search: Search | undefined; of?: CountedKind | undefined }
+
 /** The texts of all index entries with these words; null if there is no such record any more. */
 export const readIndexedTexts = (
   sql: Sql,
-  workspaceId: string,
-  search: Search,
-  of: CountedKind,
+  { workspaceId, search, of = 'feedback' }: Searched & { search: Search },
 ): AsyncIterable<{ id: string; text: string | null }[]> =>
   sql
     .unsafe<{ id: string; text: string | null }[]>(
@@ -128,10 +129,10 @@ export const readIndexedTexts = (
 const TEXTS_OF_A_CURSOR = 20
 
 /** The ids of all records that have the words and phrases of a search. */
-export const findIds = async (sql: Sql, workspaceId: string, search: Search, of: CountedKind): Promise<string[]> => {
+export const findIds = async (sql: Sql, searched: Searched & { search: Search }): Promise<string[]> => {
   const found = new Set<string>()
-  for await (const rows of readIndexedTexts(sql, workspaceId, search, of))
-    for (const { id, text } of rows) if (text !== null && search.matches(text)) found.add(id)
+  for await (const rows of readIndexedTexts(sql, searched))
+    for (const { id, text } of rows) if (text !== null && searched.search.matches(text)) found.add(id)
   return [...found]
 }
 
@@ -224,9 +225,7 @@ export const findConversations = async (sql: Sql, request: ConversationsRequest)
 /** The searched words that no text has; undefined without a search. */
 export const findUnknownWords = async (
   sql: Sql,
-  workspaceId: string,
-  search: Search | undefined,
-  of: CountedKind = 'feedback',
+  { workspaceId, search, of = 'feedback' }: Searched,
 ): Promise<string[] | undefined> => {
   if (search === undefined) return undefined
   const words = search.parts.flat().flatMap((term) => term.words)
