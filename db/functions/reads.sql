@@ -33,12 +33,11 @@ begin
   );
 end $$;
 
--- A record as JSON text; null if it does not exist.
+-- A record as JSON text; null if it does not exist. `read_records` reads feedback.
 create or replace function record_json(ws uuid, kind text, record_id uuid) returns text
   language plpgsql stable as $$
 begin
   return case kind
-    when 'feedback' then feedback_json(ws, record_id)
     when 'customer' then customer_json(ws, record_id)
     when 'account' then account_json(ws, record_id)
     when 'project' then project_json(ws, record_id)
@@ -50,7 +49,7 @@ end $$;
 
 -- The records of these kinds and ids, in their order, up to `most` bytes in total. The first
 -- record always comes, even if it is larger. record: null if the record does not exist. The loop
--- builds one record at a time, since one can have megabytes.
+-- builds one record at a time, since one can have megabytes, and feedback in groups, since it cannot.
 create or replace function read_records(ws uuid, kinds text[], ids uuid[], most bigint)
 returns table (place bigint, record text)
   language plpgsql stable
@@ -59,13 +58,25 @@ returns table (place bigint, record text)
   set plan_cache_mode = force_generic_plan
 as $$
 declare
+  group_size constant integer := 20;
+  group_end integer := 0;
+  group_ids uuid[];
+  group_records text[];
   used bigint := 0;
 begin
   for at in 1 .. cardinality(ids) loop
+    if kinds[at] = 'feedback' and at > group_end then
+      group_end := at + group_size - 1;
+      select array_agg(f.record_id), array_agg(f.record) into group_ids, group_records
+      from feedback_jsons(ws, ids[at : group_end]) as f;
+    end if;
     place := at;
-    record := record_json(ws, kinds[at], ids[at]);
+    record := case
+      when kinds[at] = 'feedback' then group_records[array_position(group_ids, ids[at])]
+      else record_json(ws, kinds[at], ids[at])
+    end;
     used := used + coalesce(octet_length(record), 0);
-    exit when place > 1 and used > most;
+    exit when place > 1 and used > most and record is not null;
     return next;
   end loop;
 end $$;
