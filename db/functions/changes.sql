@@ -74,14 +74,16 @@ as $$
 declare
   positions bigint[];
   kinds text[];
+  read_kinds text[];
   ids uuid[];
-  are_gone boolean[];
   records text[];
 begin
   select g.change_position, g.forgotten_position into last, forgotten from workspace_progress as g where g.workspace_id = ws;
   if not found then return; end if;
   return next;
-  select array_agg(c.at), array_agg(c.kind), array_agg(c.id), array_agg(c.gone) into positions, kinds, ids, are_gone
+  -- No record has the kind null, so that a tombstone is not read.
+  select array_agg(c.at), array_agg(c.kind), array_agg(case when not c.gone then c.kind end), array_agg(c.id)
+  into positions, kinds, read_kinds, ids
   from (
     (select r.change_position, 'feedback', r.id, false from feedback as r
       where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
@@ -109,17 +111,12 @@ begin
     order by 1 limit most
   ) as c (at, kind, id, gone);
   if ids is null then return; end if;
-  -- No record has the kind null, so that a tombstone is not read.
-  records := array(
-    select r.record from read_records(ws, array(
-      select case when not g.gone then g.kind end from unnest(kinds, are_gone) with ordinality as g (kind, gone, n) order by g.n
-    ), ids, most_bytes) as r order by r.place
-  );
+  records := array(select r.record from read_records(ws, read_kinds, ids, most_bytes) as r order by r.place);
   for place in 1 .. least(cardinality(records) + 1, cardinality(ids)) loop
     "position" := positions[place];
     kind := kinds[place];
     id := ids[place];
-    gone := are_gone[place];
+    gone := read_kinds[place] is null;
     merged_into := case when gone then nullif(current_id(ws, kind, id), id) end;
     record := records[place];
     return next;
