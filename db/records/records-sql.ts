@@ -39,8 +39,8 @@ const PUT_HEAD = `${MADE}
 const READ_HEAD = `${MADE}
 --
 -- X_json gives a record as JSON text; null if it does not exist. Members without a value are left out.
--- Y_jsons gives several records of a view. Each call makes a plan, which would take longer than the
--- reading of one record: a plan from the time of empty tables reads all rows of a workspace in a join.
+-- Y_jsons gives several records of a view. Each call makes its own plan, since a plan from the time of
+-- empty tables joins with all rows of a workspace. Several records share the cost of the plan.
 `
 
 const jsonFunction = (name: string, { kind, view, columns, joined = {} }: RecordTable): string => {
