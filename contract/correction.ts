@@ -1,6 +1,7 @@
 import * as v from 'valibot'
-import { about, amount, flag, list, object, text, textOfAtMost } from './fields.ts'
+import { about, amount, flag, list, object, ownId, textOfAtMost } from './fields.ts'
 import type { JsonObject } from './json.ts'
+import { TEXT_KINDS } from './kinds-of-texts.ts'
 import { MAX_TAG_CHARACTERS, MAX_TAGS } from './limits.ts'
 
 /** The members of a feedback that people can correct. */
@@ -10,6 +11,8 @@ const CORRECTABLE = {
     'The tags, stored as written, but trimmed, and without blank ones and duplicates. An empty array means no tags. Null: ' +
       'the tags that the source sent, or else generated ones.',
   ),
+  kind: about(v.nullish(v.picklist(TEXT_KINDS, TEXT_KINDS.join(', '))), 'What the text is. Null: as the service finds it.'),
+  themeId: about(v.nullish(ownId), 'Own id of a theme. Null: the theme that the service has given it.'),
   rating: about(v.nullish(amount), 'The score. Null: the rating that the source sent.'),
   isHidden: about(
     v.nullish(flag),
@@ -21,7 +24,7 @@ const MEMBERS = Object.keys(CORRECTABLE) as (keyof typeof CORRECTABLE)[]
 const RULES = {
   description:
     'What a person sets on a feedback: at least one member. It stays when the source sends the record again. Null gives the ' +
-    'member back to the source.',
+    'member back to the source or the service.',
   check: (record: JsonObject) =>
     MEMBERS.some((member) => record[member] !== undefined)
       ? []
@@ -30,8 +33,6 @@ const RULES = {
 
 /** Body of a correction in a request. The path has the id. */
 export const correctionRequest = object(CORRECTABLE, RULES)
-
-const ownId = v.pipe(text, v.uuid())
 
 /** Body of a correction. `id`: the own id of the feedback. */
 export const correction = object({ id: ownId, ...CORRECTABLE }, RULES)

@@ -64,6 +64,8 @@ export const textOfAtMost = (characters: number) =>
 const isWithin = (value: string, characters: number): boolean =>
   value.length <= characters || [...value].length <= characters
 
+export const ownId = v.pipe(text, v.uuid('an own id'))
+
 /** A name, an email or a domain. It may be empty. */
 export const shortText = textOfAtMost(MAX_IDENTIFIER_CHARACTERS)
 export const identifier = v.pipe(shortText, v.nonEmpty('a string that is not empty'))

@@ -8,6 +8,8 @@ export const MAX_IDENTIFIER_CHARACTERS = 512
  */
 export const MAX_AMOUNT = 1e15
 export const MAX_TAGS = 100
+/** The most feedback that one edit puts into a theme, or takes out of it. */
+export const MAX_THEME_FEEDBACKS = 500
 export const MAX_TAG_CHARACTERS = 200
 /** The names of declared fields in all sources of a workspace. */
 export const MAX_WORKSPACE_FIELDS = 20

@@ -10,13 +10,15 @@ const REQUESTS: Readonly<Record<Operation, string>> = {
   purge_contact: 'POST /contacts/purge',
   correct_feedback: 'PATCH /feedbacks/{id}',
   delete_feedback: 'DELETE /feedbacks/{id}',
+  create_theme: 'POST /themes',
+  edit_theme: 'PATCH /themes/{id}',
 }
 
 const STATES = {
   queued: 'waits to be applied, or is a purge whose records are being removed',
   applied: 'is stored, or is a purge that has ended',
   superseded:
-    'processed late, as a replay or after a failover of Redis, and without effect because a newer submission had replaced its record; or a correction whose record did not exist',
+    'processed late, as a replay or after a failover of Redis, and without effect because a newer submission had replaced its record; or a correction or an edit whose record did not exist',
   purged: 'was dead, or waited to be replayed, when a purge of its contact removed it',
   dead: 'set aside with a reason; operators can replay it unless it is a purge',
 }

@@ -41,6 +41,7 @@ const JOINED: Readonly<Record<string, (description: string) => v.GenericSchema>>
       description,
     ),
   customerIds: (description) => about(v.array(v.string()), description),
+  themeId: (description) => optional(text(description)),
 }
 
 const schemaOf = <T extends TableName>(name: T): v.GenericSchema<ReadRecord<T>> => {
@@ -69,9 +70,11 @@ export type Feedback = ReadRecord<'feedback'>
 export const customer = schemaOf('contact')
 export const account = schemaOf('account')
 export const project = schemaOf('project')
+export const theme = schemaOf('theme')
+export type Theme = ReadRecord<'theme'>
 export const feedbackCategory = schemaOf('feedback_category')
 export const conversation = schemaOf('conversation')
-export type StoredConversation = ReadRecord<'conversation'> & { customerIds: string[] }
+export type StoredConversation = ReadRecord<'conversation'> & { customerIds: string[]; themeId?: string }
 export const message = schemaOf('message')
 export type StoredMessage = ReadRecord<'message'>
 
@@ -80,6 +83,7 @@ const RECORDS = {
   customer,
   account,
   project,
+  theme,
   feedback_category: feedbackCategory,
   conversation,
   message,
@@ -116,6 +120,7 @@ export const CHANGES = {
   CustomerChange: changeOf('customer', merged),
   AccountChange: changeOf('account', merged),
   ProjectChange: changeOf('project'),
+  ThemeChange: changeOf('theme'),
   FeedbackCategoryChange: changeOf('feedback_category'),
   ConversationChange: changeOf('conversation'),
   MessageChange: changeOf('message'),

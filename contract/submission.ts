@@ -3,6 +3,7 @@ import type { ConversationRecord } from './conversation-record.ts'
 import type { Correction, Deletion } from './correction.ts'
 import type { FeedbackRecord } from './feedback-record.ts'
 import type { PurgeRequest } from './purge-request.ts'
+import type { NewTheme, ThemeEdit } from './theme-edit.ts'
 
 /** The operations that are submissions. */
 export const OPERATIONS = [
@@ -13,6 +14,8 @@ export const OPERATIONS = [
   'purge_contact',
   'correct_feedback',
   'delete_feedback',
+  'create_theme',
+  'edit_theme',
 ] as const
 export type Operation = (typeof OPERATIONS)[number]
 
@@ -36,6 +39,8 @@ type Bodies = {
   purge_contact: PurgeRequest
   correct_feedback: Correction
   delete_feedback: Deletion
+  create_theme: NewTheme
+  edit_theme: ThemeEdit
 }
 
 type Accepted<O extends Operation> = {

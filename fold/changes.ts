@@ -32,6 +32,8 @@ export type Changes = {
    * `former_tags`: tags of corrections that the segment itself has replaced.
    */
   feedback_correction: { id: string; corrections: JsonObject; numbers: Record<string, number>; former_tags: string[] }[]
+  /** What people set on a theme, in their order; null undoes it. `is_new`: a person makes the theme. */
+  theme_edit: { id: string; is_new: boolean; given: JsonObject; numbers: Record<string, number> }[]
   /** How many ratings a source has sent, the least and the greatest. */
   source: RowOf<'source'>[]
   conversation: RowOf<'conversation'>[]
@@ -80,6 +82,7 @@ export const noChanges = (): Changes => ({
   feedback_category: [],
   feedback: [],
   feedback_correction: [],
+  theme_edit: [],
   source: [],
   conversation: [],
   conversation_touched: [],

@@ -8,6 +8,7 @@ import type { Contacts } from './contacts.ts'
 import { Corrections } from './corrections.ts'
 import { Missing, type Profile } from './profile.ts'
 import type { Projects } from './projects.ts'
+import type { Themes } from './themes.ts'
 import { type Link, linkTo, type Unresolved } from './profiles.ts'
 import type { StoredRowOf, WantedKeys } from './stored.ts'
 
@@ -21,7 +22,13 @@ type FoldedFeedback = {
   /** Tags of people on versions of this feedback that a later submission of the stride replaces. */
   formerTags: Set<string>
 }
-type Registers = { contacts: Contacts; accounts: Accounts; projects: Projects; unresolved: Unresolved }
+type Registers = {
+  contacts: Contacts
+  accounts: Accounts
+  projects: Projects
+  themes: Themes
+  unresolved: Unresolved
+}
 
 /** The reference of a feedback to its contact or account. */
 type Reference = {
@@ -62,11 +69,48 @@ export class Feedbacks {
     this.#corrections.learn(key, corrected)
   }
 
-  /** A correction of a feedback that does not exist has no effect. */
+  /** A correction has no effect if the feedback, or the theme that it names, does not exist. */
   correct(submission: SubmissionOf<'correct_feedback'>): 'applied' | 'superseded' {
-    const { id } = submission.body
-    if (!this.#feedbacks.has(id) && !this.#storedNewest.has(id)) return 'superseded'
+    const { id, themeId } = submission.body
+    if (!this.#has(id) || (themeId != null && !this.registers.themes.has(themeId))) return 'superseded'
     return this.#corrections.correct(submission)
+  }
+
+  #has(id: string): boolean {
+    return this.#feedbacks.has(id) || this.#storedNewest.has(id)
+  }
+
+  /** A theme without a feedback that exists does not come into being. */
+  createTheme(submission: SubmissionOf<'create_theme'>): 'applied' | 'superseded' {
+    const { feedbackIds } = submission.body
+    const { submissionId: id } = submission
+    if (this.registers.themes.has(id) || !feedbackIds.some((each) => this.#has(each))) return 'superseded'
+    this.registers.themes.create(submission)
+    this.#place(submission, feedbackIds, id)
+    return 'applied'
+  }
+
+  /** An edit has no effect if the theme, or the one to merge it into, does not exist. */
+  editTheme(submission: SubmissionOf<'edit_theme'>): 'applied' | 'superseded' {
+    const { themes } = this.registers
+    const { id, mergedInto, feedbackIds, removedFeedbackIds } = submission.body
+    if (!themes.has(id) || (mergedInto != null && !themes.has(mergedInto))) return 'superseded'
+    const isEdited = themes.edit(submission)
+    const isPlaced = this.#place(submission, feedbackIds ?? [], id)
+    const isRemoved = this.#place(submission, removedFeedbackIds ?? [], null)
+    return isEdited || isPlaced || isRemoved ? 'applied' : 'superseded'
+  }
+
+  /** Corrects the theme of feedback. Returns whether one exists. */
+  #place(
+    submission: SubmissionOf<'create_theme' | 'edit_theme'>,
+    feedbackIds: readonly string[],
+    themeId: string | null,
+  ): boolean {
+    const states = feedbackIds.map((id) =>
+      this.correct({ ...submission, operation: 'correct_feedback', body: { id, themeId } }),
+    )
+    return states.includes('applied')
   }
 
   /**

@@ -10,6 +10,7 @@ import { Conversations } from './conversations.ts'
 import type { MissingState, Profile } from './profile.ts'
 import { Feedbacks } from './feedbacks.ts'
 import { Projects } from './projects.ts'
+import { Themes } from './themes.ts'
 import type { StoredRow, StoredState, WantedKeys } from './stored.ts'
 
 /** A submission that the fold applies. Removals are decided separately. */
@@ -26,6 +27,7 @@ export class Fold {
   readonly #contacts: Contacts
   readonly #accounts: Accounts
   readonly #projects: Projects
+  readonly #themes = new Themes()
   readonly #feedbacks: Feedbacks
   readonly #conversations: Conversations
   readonly #lacking = new Set<Profile>()
@@ -43,6 +45,7 @@ export class Fold {
       contacts: this.#contacts,
       accounts: this.#accounts,
       projects: this.#projects,
+      themes: this.#themes,
       unresolved: this.#unresolved,
     }
     this.#feedbacks = new Feedbacks(realm, registers)
@@ -104,6 +107,7 @@ export class Fold {
     this.#accounts.writeTo(changes)
     this.#contacts.writeTo(changes)
     this.#projects.writeTo(changes)
+    this.#themes.writeTo(changes)
     this.#feedbacks.writeTo(changes)
     this.#conversations.writeTo(changes)
     this.#unresolved.writeTo(changes)
@@ -133,6 +137,10 @@ export class Fold {
       }
       case 'correct_feedback':
         return { state: this.#feedbacks.correct(submission), subject: submission.body.id }
+      case 'create_theme':
+        return { state: this.#feedbacks.createTheme(submission), subject: submission.submissionId }
+      case 'edit_theme':
+        return { state: this.#feedbacks.editTheme(submission), subject: submission.body.id }
     }
   }
 

@@ -44,6 +44,7 @@ export type StoredRow =
   | { kind: 'project'; key: string }
   /** `number`, here and below: the number at acceptance of the newest submission that wrote it. */
   | { kind: 'feedback'; key: string; number: number; corrected?: CorrectionNumbers }
+  | { kind: 'theme'; key: string; edited?: CorrectionNumbers }
   /** `version`: the latest `updatedAt` of its submissions, in microseconds since 1970. */
   | { kind: 'conversation'; key: string; number: number; version?: number }
   | { kind: 'message'; key: string; number: number; version?: number }

@@ -68,6 +68,8 @@ export const keysOf = ({ operation, body }: Naming): NamedKey[] => {
       return keysOfPurge(body)
     case 'correct_feedback':
     case 'delete_feedback':
+    case 'create_theme':
+    case 'edit_theme':
       return []
   }
 }

@@ -43,6 +43,11 @@ export type Column = {
    * the value, and `uncorrected` gets what the source sends.
    */
   correctedBy?: string
+  /**
+   * What a replacement clears of a column that is written elsewhere: `always`, or only together with a
+   * changed text. What a person has set stays.
+   */
+  clears?: 'always' | 'with text'
   /** Postgres or other code writes the column, and `save` does not. */
   isWrittenElsewhere?: true
   /** Only the view of the table has the column. */

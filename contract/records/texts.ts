@@ -1,3 +1,4 @@
+import { TEXT_KINDS } from '../kinds-of-texts.ts'
 import {
   createdAt,
   elsewhere,
@@ -15,6 +16,23 @@ import {
   updatedAt,
   uuid,
 } from './columns.ts'
+
+/** What the service finds in a text. */
+const MEANING = {
+  mood: {
+    type: 'double precision',
+    ...elsewhere,
+    read: 'mood',
+    about: 'The mood of the text, from -1 (blame) to 1 (praise). Left out while it is not sure.',
+  },
+  kind: {
+    ...text,
+    ...elsewhere,
+    read: 'kind',
+    about: `What the text is: ${TEXT_KINDS.map((kind) => `\`${kind}\``).join(', ')}. Left out while it is not sure.`,
+  },
+} as const
+const THEME_ID = 'Own id of its theme. If a person has merged this theme into another one, the other one.'
 
 /** Feedback, conversations and their messages. */
 export const TEXTS = {
@@ -90,6 +108,25 @@ export const TEXTS = {
         about: 'Whether the tags are generated.',
         isAlwaysRead: false,
       },
+      mood: { ...MEANING.mood, clears: 'always' },
+      kind: { ...MEANING.kind, clears: 'always', correctedBy: 'kind' },
+      theme_id: {
+        ...uuid,
+        ...elsewhere,
+        clears: 'with text',
+        correctedBy: 'themeId',
+        read: 'themeId',
+        about: THEME_ID,
+      },
+      theme_by: {
+        ...text,
+        ...elsewhere,
+        clears: 'with text',
+        correctedBy: 'themeId',
+        read: 'themeBy',
+        about: 'What gave it the theme: a `person`, a `tag`, or its `likeness` to other texts.',
+      },
+      theme_name: { ...text, ...ofView, read: 'themeName', about: 'The name of the theme, as it is now.' },
       source: { ...text, read: 'source', about: 'The system that the feedback comes from.', isAlwaysRead: false },
       account_id: {
         ...uuid,
@@ -134,6 +171,35 @@ export const TEXTS = {
       tagger_version: taggerVersion,
     },
   },
+  theme: {
+    kind: 'theme',
+    about: 'A theme: texts about one subject.',
+    key: ['id'],
+    onConflict: 'by hand',
+    columns: {
+      id,
+      name: {
+        ...text,
+        ...elsewhere,
+        read: 'name',
+        about: 'The name that a person gave, or else a tag of its texts. Left out without either.',
+      },
+      is_hidden: {
+        ...flag,
+        ...elsewhere,
+        isAlwaysRead: true,
+        read: 'isHidden',
+        about: 'Whether a person has hidden it. A hidden theme is in no count and no report.',
+      },
+      merged_into: {
+        ...uuid,
+        ...elsewhere,
+        read: 'mergedInto',
+        about: 'Own id of the theme into which a person merged it.',
+      },
+      created_at: { ...time, ...elsewhere, isAlwaysRead: true, read: 'createdAt', about: 'When it came into being.' },
+    },
+  },
   feedback_category: {
     kind: 'feedback_category',
     about: 'A tag of a feedback or conversation.',
@@ -149,7 +215,10 @@ export const TEXTS = {
   conversation: {
     kind: 'conversation',
     about: 'A conversation without its messages.',
-    joined: { customerIds: { sql: 'customer_ids_of', about: 'Own ids of its contacts.' } },
+    joined: {
+      customerIds: { sql: 'customer_ids_of', about: 'Own ids of its contacts.' },
+      themeId: { sql: 'theme_of_conversation', about: THEME_ID },
+    },
     key: ['id'],
     onConflict: 'replace',
     columns: {
@@ -164,6 +233,8 @@ export const TEXTS = {
         read: 'tags',
         about: 'Tags generated from its incoming messages, once they exist.',
       },
+      ...MEANING,
+      theme_id: { ...uuid, ...elsewhere },
       properties: { ...object, read: 'properties', about: 'Metadata.' },
       created_at: { ...time, given: 'createdAt', read: 'createdAt', about: 'The `createdAt` that was sent.' },
       updated_at: {

@@ -34,6 +34,7 @@ const FEED_TABLES = [
   'contact',
   'project',
   'feedback_category',
+  'theme_edit',
   'feedback',
   'conversation',
   'conversation_touched',

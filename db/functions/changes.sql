@@ -97,6 +97,9 @@ begin
     (select r.change_position, 'project', r.id, false from project as r
       where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
     union all
+    (select r.change_position, 'theme', r.id, false from theme as r
+      where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
+    union all
     (select r.change_position, 'feedback_category', r.id, false from feedback_category as r
       where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
     union all

@@ -30,28 +30,27 @@ declare
   f feedback;
   sent jsonb;
   held jsonb;
+  shown jsonb;
   at bigint;
-  hides boolean;
-  new_rating double precision;
 begin
   select * into f from feedback where workspace_id = ws and id = feedback_id;
   sent := coalesce(f.uncorrected,
-    sent_values(f.rating, case when not f.tags_generated then f.tags end));
+    sent_values(f.rating, case when not f.tags_generated then f.tags end) || found_values(f.kind, f.theme_id, f.theme_by));
   held := jsonb_strip_nulls(coalesce(f.corrections, '{}') || given);
   if given ? 'tags' and f.corrections ? 'tags' then former_tags := former_tags || tags_in(sent -> 'tags'); end if;
   perform count_tags(ws, former_tags, former_tags);
   if (held -> 'tags') is distinct from (f.corrections -> 'tags') then
     f := with_tags(ws, f, coalesce(held -> 'tags', sent -> 'tags'));
   end if;
-  hides := coalesce((held ->> 'isHidden')::boolean, false);
-  new_rating := coalesce(held ->> 'rating', sent ->> 'rating')::double precision;
-  sent := case when held <> '{}' then sent end;
-  held := nullif(held, '{}');
+  shown := sent || held || case when held ? 'themeId' then '{"themeBy": "person"}' else '{}' end::jsonb;
   numbers := coalesce(f.correction_numbers, '{}') || numbers;
   at := reserve_positions(ws, 1) + 1;
   update feedback set
-    tags = f.tags, tags_generated = f.tags_generated, tagger_version = f.tagger_version, rating = new_rating, is_hidden = hides,
-    corrections = held, uncorrected = sent, correction_numbers = numbers, change_position = at
+    tags = f.tags, tags_generated = f.tags_generated, tagger_version = f.tagger_version,
+    rating = (shown ->> 'rating')::double precision, is_hidden = coalesce((held ->> 'isHidden')::boolean, false),
+    kind = shown ->> 'kind', theme_id = (shown ->> 'themeId')::uuid, theme_by = shown ->> 'themeBy',
+    corrections = nullif(held, '{}'), uncorrected = case when held <> '{}' then sent end, correction_numbers = numbers,
+    change_position = at
   where workspace_id = ws and id = feedback_id;
 end $$;
 
@@ -75,6 +74,19 @@ end $$;
 create or replace function sent_values(rating double precision, tags text[]) returns jsonb
   language sql immutable parallel safe as $$
   select jsonb_build_object('tags', tags, 'rating', rating)
+$$;
+
+-- The same for what the service has found in a text.
+create or replace function found_values(kind text, theme_id uuid, theme_by text) returns jsonb
+  language sql immutable parallel safe as $$
+  select jsonb_build_object('kind', kind, 'themeId', theme_id, 'themeBy', theme_by)
+$$;
+
+-- What stays of these values when the source sends a record again: the theme, if the text is the same.
+create or replace function kept_values(uncorrected jsonb, is_same_text boolean) returns jsonb
+  language sql immutable parallel safe as $$
+  select jsonb_build_object('kind', null, 'themeId', case when is_same_text then uncorrected -> 'themeId' end,
+    'themeBy', case when is_same_text then uncorrected -> 'themeBy' end)
 $$;
 
 -- The tags in a JSON array; null for another value.

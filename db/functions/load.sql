@@ -29,7 +29,7 @@ begin
   if keys ?| array['accountExternalId', 'account', 'domain', 'accountName'] then
     return query select * from load_accounts(sole, keys);
   end if;
-  if keys ?| array['project', 'feedback', 'conversation', 'message', 'epoch', 'receipt'] then
+  if keys ?| array['project', 'feedback', 'theme', 'conversation', 'message', 'epoch', 'receipt'] then
     return query select * from load_records(sole, keys);
   end if;
 end $$;
@@ -203,6 +203,13 @@ begin
       from jsonb_to_recordset(keys -> 'feedback') as k (workspace_id uuid, key uuid)
       cross join lateral (
         select coalesce(x.newest_number, x.number) as newest, x.correction_numbers from feedback as x
+        where x.workspace_id = k.workspace_id and (sole is null or x.workspace_id = any (sole)) and x.id = k.key limit 1
+      ) as r
+      union all
+      select k.workspace_id, json_strip_nulls(json_build_object('kind', 'theme', 'key', k.key, 'edited', r.edit_numbers))
+      from jsonb_to_recordset(keys -> 'theme') as k (workspace_id uuid, key uuid)
+      cross join lateral (
+        select x.edit_numbers from theme as x
         where x.workspace_id = k.workspace_id and (sole is null or x.workspace_id = any (sole)) and x.id = k.key limit 1
       ) as r
       union all

@@ -33,6 +33,15 @@ begin
   );
 end $$;
 
+create or replace function theme_of_conversation(ws uuid, conversation uuid) returns text
+  language plpgsql stable as $$
+begin
+  return (
+    select to_json(t.shown_id)::text from conversation as c join theme as t on t.workspace_id = c.workspace_id and t.id = c.theme_id
+    where c.workspace_id = ws and c.id = conversation
+  );
+end $$;
+
 -- A record as JSON text; null if it does not exist. `read_records` reads feedback.
 create or replace function record_json(ws uuid, kind text, record_id uuid) returns text
   language plpgsql stable as $$
@@ -41,6 +50,7 @@ begin
     when 'customer' then customer_json(ws, record_id)
     when 'account' then account_json(ws, record_id)
     when 'project' then project_json(ws, record_id)
+    when 'theme' then theme_json(ws, record_id)
     when 'feedback_category' then feedback_category_json(ws, record_id)
     when 'conversation' then conversation_json(ws, record_id)
     when 'message' then message_json(ws, record_id)

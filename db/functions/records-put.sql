@@ -127,8 +127,13 @@ begin
     tags_generated = case when t.corrections ? 'tags' then t.tags_generated else excluded.tags_generated end,
     source = excluded.source, account_id = excluded.account_id, source_created_at = excluded.source_created_at,
     number = excluded.number, newest_number = excluded.newest_number, tagger_version = excluded.tagger_version,
-    change_position = excluded.change_position,
-    uncorrected = case when t.corrections is not null then sent_values(excluded.rating, excluded.tags) end;
+    change_position = excluded.change_position, mood = null, kind = case when t.corrections ? 'kind' then t.kind end,
+    theme_id = case when t.corrections ? 'themeId'
+      or (t.title, t.description) is not distinct from (excluded.title, excluded.description) then t.theme_id end,
+    theme_by = case when t.corrections ? 'themeId'
+      or (t.title, t.description) is not distinct from (excluded.title, excluded.description) then t.theme_by end,
+    uncorrected = case when t.corrections is not null then sent_values(excluded.rating, excluded.tags)
+      || kept_values(t.uncorrected, (t.title, t.description) is not distinct from (excluded.title, excluded.description)) end;
 end $$;
 
 create or replace function put_conversation(sole uuid[], rows jsonb) returns void

@@ -64,14 +64,27 @@ begin
     '"id":' || to_json(t.id), '"description":' || to_json(t.description), '"customerId":' || to_json(t.contact_id),
     '"projectId":' || to_json(t.project_id), '"rating":' || to_json(t.rating), '"sourceId":' || to_json(t.source_id),
     '"sourceData":' || t.source_data::text, '"title":' || to_json(t.title), '"isTranscript":' || to_json(t.is_transcript),
-    '"tags":' || to_json(t.tags), '"tagsGenerated":' || to_json(t.tags_generated), '"source":' || to_json(t.source),
-    '"accountId":' || to_json(t.account_id), '"customerName":' || to_json(t.contact_name),
-    '"accountName":' || to_json(t.account_name), '"projectName":' || to_json(t.project_name),
-    '"satisfaction":' || to_json(t.satisfaction), '"fields":' || t.fields::text, '"isHidden":' || to_json(t.is_hidden),
-    '"createdAt":' || json_time(t.created_at), '"acceptedAt":' || json_time(t.accepted_at),
+    '"tags":' || to_json(t.tags), '"tagsGenerated":' || to_json(t.tags_generated), '"mood":' || to_json(t.mood),
+    '"kind":' || to_json(t.kind), '"themeId":' || to_json(t.theme_id), '"themeBy":' || to_json(t.theme_by),
+    '"themeName":' || to_json(t.theme_name), '"source":' || to_json(t.source), '"accountId":' || to_json(t.account_id),
+    '"customerName":' || to_json(t.contact_name), '"accountName":' || to_json(t.account_name),
+    '"projectName":' || to_json(t.project_name), '"satisfaction":' || to_json(t.satisfaction), '"fields":' || t.fields::text,
+    '"isHidden":' || to_json(t.is_hidden), '"createdAt":' || json_time(t.created_at), '"acceptedAt":' || json_time(t.accepted_at),
     '"updatedAt":' || json_time(t.updated_at)
     ), '}')
     from feedback_view as t where t.workspace_id = ws and t.id = any (ids);
+end $$;
+
+create or replace function theme_json(ws uuid, record_id uuid) returns text
+  language plpgsql stable as $$
+begin
+  return (
+    select concat('{', concat_ws(',',
+    '"id":' || to_json(t.id), '"name":' || to_json(t.name), '"isHidden":' || to_json(t.is_hidden),
+    '"mergedInto":' || to_json(t.merged_into), '"createdAt":' || json_time(t.created_at)
+    ), '}')
+    from theme as t where t.workspace_id = ws and t.id = record_id
+  );
 end $$;
 
 create or replace function feedback_category_json(ws uuid, record_id uuid) returns text
@@ -89,13 +102,15 @@ create or replace function conversation_json(ws uuid, record_id uuid) returns te
   language plpgsql stable as $$
 declare
   joined_1 text := customer_ids_of(ws, record_id);
+  joined_2 text := theme_of_conversation(ws, record_id);
 begin
   return (
     select concat('{', concat_ws(',',
     '"id":' || to_json(t.id), '"title":' || to_json(t.title), '"source":' || to_json(t.source),
     '"externalId":' || to_json(t.external_id), '"rating":' || to_json(t.rating), '"tags":' || to_json(t.tags),
-    '"properties":' || t.properties::text, '"createdAt":' || json_time(t.created_at), '"updatedAt":' || json_time(t.updated_at),
-    '"customerIds":' || joined_1
+    '"mood":' || to_json(t.mood), '"kind":' || to_json(t.kind), '"properties":' || t.properties::text,
+    '"createdAt":' || json_time(t.created_at), '"updatedAt":' || json_time(t.updated_at), '"customerIds":' || joined_1,
+    '"themeId":' || joined_2
     ), '}')
     from conversation as t where t.workspace_id = ws and t.id = record_id
   );

@@ -36,6 +36,7 @@ begin
   perform advance_positions(sole, advances);
   perform save_profiles(sole, changes);
   if changes ? 'feedback_category' then perform add_uses(sole, changes -> 'feedback_category'); end if;
+  if changes ? 'theme_edit' then perform save_themes(sole, changes -> 'theme_edit'); end if;
   if changes ? 'feedback' then
     perform forget_replaced(sole, changes -> 'feedback');
     perform put_feedback(sole, changes -> 'feedback');

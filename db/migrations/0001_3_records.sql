@@ -12,6 +12,33 @@ create table feedback_category (
 create index feedback_category_created on feedback_category (workspace_id, created_at, id) where created_at is not null;
 create index feedback_category_changed on feedback_category (workspace_id, change_position) where change_position is not null;
 
+-- A theme: texts about one subject. A recurring tag opens it, or a person.
+create table theme (
+  workspace_id uuid not null,
+  id uuid not null,
+  -- 1, 2, … in the workspace: short, since the sums of its texts have it.
+  number integer not null,
+  -- The tag that places texts in the theme, as the tag memory has its hash and its title. Null for a
+  -- theme that a person made, and when no text has the tag any more.
+  tag_hash bigint,
+  title text,
+  -- What people have set.
+  given_name text,
+  is_hidden boolean not null default false,
+  merged_into uuid,
+  -- The number at acceptance of the newest edit of each member, for replays.
+  edit_numbers jsonb,
+  name text generated always as (coalesce(given_name, title)) stored,
+  -- The theme that its texts show: itself, or the end of a chain of merges.
+  shown_id uuid not null,
+  created_at timestamptz not null default clock_timestamp(),
+  change_position bigint not null,
+  primary key (workspace_id, id)
+);
+create index theme_created on theme (workspace_id, created_at, id) where created_at is not null;
+create index theme_changed on theme (workspace_id, change_position) where change_position is not null;
+create unique index theme_tag on theme (workspace_id, tag_hash) where tag_hash is not null;
+
 create table feedback (
   workspace_id uuid not null,
   id uuid not null,
@@ -20,6 +47,11 @@ create table feedback (
   is_transcript boolean,
   tags text[],
   tags_generated boolean not null,
+  mood double precision,
+  kind text,
+  theme_id uuid,
+  -- What gave it the theme: `person`, `tag` or `likeness`.
+  theme_by text,
   rating double precision,
   source text not null,
   source_id text,
@@ -52,6 +84,7 @@ create table feedback (
 create index feedback_contact on feedback (workspace_id, contact_id, created_at, id) where contact_id is not null;
 create index feedback_account on feedback (workspace_id, account_id, created_at, id) where account_id is not null;
 create index feedback_project on feedback (workspace_id, project_id, created_at, id) where project_id is not null;
+create index feedback_theme on feedback (workspace_id, theme_id, created_at, id) where theme_id is not null;
 create index feedback_created on feedback (workspace_id, created_at, id) where created_at is not null;
 create index feedback_source on feedback (workspace_id, source, created_at, id) where source is not null;
 create index feedback_hidden on feedback (workspace_id, created_at, id) where is_hidden;
@@ -65,6 +98,9 @@ create table conversation (
   title text,
   rating double precision,
   tags text[],
+  mood double precision,
+  kind text,
+  theme_id uuid,
   properties jsonb not null,
   created_at timestamptz not null,
   updated_at timestamptz,
@@ -78,6 +114,7 @@ create table conversation (
   change_position bigint not null,
   primary key (workspace_id, id)
 );
+create index conversation_theme on conversation (workspace_id, theme_id) where theme_id is not null;
 create index conversation_created on conversation (workspace_id, created_at, id) where created_at is not null;
 create index conversation_changed on conversation (workspace_id, change_position) where change_position is not null;
 create index conversation_purged on conversation (workspace_id, purged_number) where purged_number is not null;
@@ -160,6 +197,7 @@ create index source_fields on source (workspace_id, source) where fields is not 
 -- account of its contact.
 create view feedback_view as
   select f.workspace_id, f.id, f.title, f.description, f.is_transcript, f.tags, f.tags_generated, f.rating,
+    f.mood, f.kind, h.id as theme_id, h.name as theme_name, f.theme_by,
     f.source, f.source_id, f.source_data, f.created_at, f.accepted_at, f.updated_at,
     f.contact_id, c.name as contact_name, c.email as contact_email, c.contract_value as contact_contract_value,
     a.id as account_id, a.name as account_name, a.domain as account_domain, a.contract_value as account_contract_value,
@@ -185,6 +223,8 @@ create view feedback_view as
   left join account as a on a.workspace_id = f.workspace_id and a.id = coalesce(f.account_id, c.account_id)
   left join project as p on p.workspace_id = f.workspace_id and p.id = f.project_id
   left join source as s on s.workspace_id = f.workspace_id and s.source = f.source
+  left join theme as t on t.workspace_id = f.workspace_id and t.id = f.theme_id
+  left join theme as h on h.workspace_id = t.workspace_id and h.id = t.shown_id
   left join (
     select g.workspace_id, jsonb_agg(jsonb_build_object('source', g.source, 'fields', g.fields)) as declared
     from source as g where g.fields is not null group by g.workspace_id
@@ -195,6 +235,7 @@ create view feedback_tag as
 
 -- Planner statistics would keep texts of people until the next analyze.
 alter table feedback_category alter title set statistics 0;
+alter table theme alter title set statistics 0, alter given_name set statistics 0, alter name set statistics 0;
 alter table feedback alter description set statistics 0, alter title set statistics 0, alter tags set statistics 0,
   alter source_id set statistics 0, alter source_data set statistics 0, alter corrections set statistics 0,
   alter uncorrected set statistics 0, alter correction_numbers set statistics 0;

@@ -120,6 +120,8 @@ export const withoutContacts = (
     case 'create_feedback':
     case 'correct_feedback':
     case 'delete_feedback':
+    case 'create_theme':
+    case 'edit_theme':
     case 'identify_contact':
     case 'purge_contact':
       return undefined

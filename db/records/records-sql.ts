@@ -200,16 +200,31 @@ const replaced = (table: RecordTable): string[] => [
     const isChosen = stored === 'greatest' || stored === 'least'
     return `${name} = ${isChosen ? `${stored}(t.${name}, excluded.${name})` : `excluded.${name}`}`
   }),
+  ...cleared(table),
   ...uncorrected(table),
 ]
 
+/** Whether a replacement keeps the text. */
+const SAME_TEXT = '(t.title, t.description) is not distinct from (excluded.title, excluded.description)'
+
+const cleared = ({ columns }: RecordTable): string[] =>
+  Object.entries(columns).flatMap(([name, { clears, correctedBy, isOfView = false }]) => {
+    if (clears === undefined || isOfView) return []
+    const keeps = [
+      ...(correctedBy === undefined ? [] : [`t.corrections ? '${correctedBy}'`]),
+      ...(clears === 'with text' ? [SAME_TEXT] : []),
+    ]
+    return `${name} = ${keeps.length === 0 ? 'null' : `case when ${keeps.join('\n      or ')} then t.${name} end`}`
+  })
+
 /** In a table with corrections, a replacement keeps what the source has sent. */
 const uncorrected = ({ columns }: RecordTable): string[] => {
-  const sent = Object.keys(columns).filter((name) => columns[name]!.correctedBy === name)
+  const sent = Object.keys(columns).filter((name) => columns[name]!.correctedBy === name && !columns[name]!.clears)
   const values = sent.toSorted().map((name) => `excluded.${name}`)
   return sent.length === 0
     ? []
-    : [`uncorrected = case when t.corrections is not null then sent_values(${values.join(', ')}) end`]
+    : [`uncorrected = case when t.corrections is not null then sent_values(${values.join(', ')})
+      || kept_values(t.uncorrected, ${SAME_TEXT}) end`]
 }
 
 /** A list with commas, in lines of at most `WIDTH` characters. */

@@ -23,6 +23,8 @@ const LETTERS: Readonly<Record<Operation, string>> = {
   purge_contact: 'p',
   correct_feedback: 'e',
   delete_feedback: 'd',
+  create_theme: 't',
+  edit_theme: 'h',
 }
 const OPERATION_OF = new Map(OPERATIONS.map((operation) => [LETTERS[operation], operation]))
 

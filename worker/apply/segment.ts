@@ -82,6 +82,7 @@ const noKeys = (): SegmentKeys => ({
   account: new Map(),
   project: new Map(),
   feedback: new Map(),
+  theme: new Map(),
   conversation: new Map(),
   message: new Map(),
   epoch: new Map(),
@@ -100,12 +101,22 @@ const wantKeysOf = (segment: Segment, submission: Submission): void => {
   const isReplay = originalNumber !== undefined
   if (isReplay) want(keys.receipt, submissionId)
   if (isReplay && operation === 'create_feedback') want(keys.feedback, feedbackId({ ...realm, submissionId }, body))
-  if (operation === 'correct_feedback') want(keys.feedback, body.id)
+  if (operation === 'correct_feedback') wantCorrected(keys, [body.id], body.themeId)
+  if (operation === 'create_theme') wantCorrected(keys, body.feedbackIds, submissionId)
+  if (operation === 'edit_theme') {
+    wantCorrected(keys, [...(body.feedbackIds ?? []), ...(body.removedFeedbackIds ?? [])], body.id)
+    wantCorrected(keys, [], body.mergedInto)
+  }
   if (operation !== 'submit_conversation') return
   const id = conversationId(realm, body)
   // The stored conversation may be newer, so the fold needs its version.
   if (isReplay || body.updatedAt != null) want(keys.conversation, id)
   if (isReplay) wantMessages(segment, id)
+}
+
+const wantCorrected = (keys: SegmentKeys, feedbackIds: readonly string[], themeId: string | null | undefined): void => {
+  for (const id of feedbackIds) want(keys.feedback, id)
+  if (themeId != null) want(keys.theme, themeId)
 }
 
 const wantKey = ({ keys, realm }: Segment, submission: Submission, key: NamedKey): void => {
