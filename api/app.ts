@@ -10,6 +10,7 @@ import { identifyAccount } from './operations/accounts.ts'
 import { BATCH_KINDS } from './operations/batch-kinds.ts'
 import { identifyContact, purgeContact } from './operations/contacts.ts'
 import { correctFeedback, deleteFeedback } from './operations/corrections.ts'
+import { createTheme, editTheme } from './operations/themes.ts'
 import { submitConversation } from './operations/conversations.ts'
 import { createFeedback } from './operations/feedbacks.ts'
 import { answerMcp, type McpDependencies } from './mcp/mcp.ts'
@@ -183,6 +184,8 @@ const addReads = (
   const changing = (kind: AnySubmissionKind) =>
     timed((arrival, params) => submit(dependencies.intake, kind, { ...arrival, target: params['id'] }))
   app.patch(`${BASE_PATH}/feedbacks/:id`, changing(correctFeedback), UNPARSED)
+  app.post(`${BASE_PATH}/themes`, changing(createTheme), UNPARSED)
+  app.patch(`${BASE_PATH}/themes/:id`, changing(editTheme), UNPARSED)
   app.delete(`${BASE_PATH}/feedbacks/:id`, changing(deleteFeedback), UNPARSED)
   return app
 }

@@ -80,6 +80,11 @@ export const createClient = (connection: Connection) => {
     /** Deletes a feedback for good. Requires an admin token. 404: there is no such feedback. */
     deleteFeedback: (id: string, options?: CallOptions) =>
       submit(`/feedbacks/${encodeURIComponent(id)}`, 'DELETE')(undefined, options) as Promise<Accepted<Success>>,
+    /** Makes a theme from feedback. Requires a token of scope `edit` or `admin`. */
+    createTheme: submit('/themes') as Submit<NewTheme, ThemeCreated>,
+    /** Renames, hides or merges a theme, or puts feedback into it. Requires a token of scope `edit` or `admin`. */
+    editTheme: (id: string, edit: ThemeEdit, options?: CallOptions) =>
+      submit(`/themes/${encodeURIComponent(id)}`, 'PATCH')(edit, options) as Promise<Accepted<Success>>,
     /** Requires an admin token. 404: no contact matches. */
     purgeContact: submit('/contacts/purge') as Submit<PurgeRequest>,
     /**

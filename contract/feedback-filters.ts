@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { endOfDay, isDateTime, postgresDateTime, startOfDay } from './date-time.ts'
+import { TEXT_KINDS } from './kinds-of-texts.ts'
 import { MAX_AMOUNT, MAX_TAG_CHARACTERS } from './limits.ts'
 import { identifier, ownId, textOfAtMost, words } from './query-fields.ts'
 
@@ -54,6 +55,11 @@ export const FILTERS = {
   customerId: v.optional(ownId('Of this customer (person).')),
   accountId: v.optional(ownId('Of this account (company): its own, and that of its customers.')),
   projectId: v.optional(ownId('About this project (product).')),
+  themeId: v.optional(ownId('Of this theme.')),
+  kind: v.optional(
+    v.pipe(v.picklist(TEXT_KINDS, TEXT_KINDS.join(', ')), v.description('A text of this kind.')),
+  ),
+  moodMax: v.optional(number('The mood or less, from -1 (blame) to 1 (praise).')),
   fields: v.optional(
     v.pipe(
       v.record(v.string(), fieldText, 'an object'),

@@ -154,6 +154,7 @@ export const ANSWERS = {
   Customer: records.customer,
   Account: records.account,
   Project: records.project,
+  Theme: records.theme,
   FeedbackCategory: records.feedbackCategory,
   StoredConversation: records.conversation,
   StoredMessage: records.message,
@@ -165,6 +166,12 @@ export const ANSWERS = {
   AccountFound: foundOf('account', records.account),
   ProjectPage: pageOf('projects', records.project),
   ProjectFound: foundOf('project', records.project),
+  ThemePage: pageOf('themes', records.theme),
+  ThemeFound: foundOf('theme', records.theme),
+  ThemeCreated: about(
+    v.object({ themeId: about(v.string(), 'Own id of the new theme.') }),
+    'The theme was accepted.',
+  ),
   FeedbackCategoryPage: pageOf('feedbackCategories', records.feedbackCategory),
   FeedbackCategoryFound: foundOf('feedbackCategory', records.feedbackCategory),
   StoredConversationPage: pageOf('conversations', records.conversation),
@@ -225,6 +232,7 @@ export const RECORD_OF = {
   customers: 'Customer',
   accounts: 'Account',
   projects: 'Project',
+  themes: 'Theme',
   'feedback-categories': 'FeedbackCategory',
   conversations: 'StoredConversation',
 } as const satisfies Readonly<Record<Path, AnswerName>>

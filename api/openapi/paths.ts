@@ -125,6 +125,31 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
       }),
     ),
   },
+  '/themes': submissionPath({
+    operationId: 'createTheme',
+    summary: 'Make a theme',
+    description:
+      'Makes a theme from feedback that a person chooses, which is taken out of the themes that it had. This can split a theme. ' +
+      'The texts teach the service what belongs to the theme. Requires a token of scope `edit` or an admin token.',
+    body: 'NewTheme',
+    answer: { status: 201, schema: 'ThemeCreated', description: 'Accepted.' },
+    refusals: ['MayNotEdit', 'NoRecordToChange', 'TooLarge'],
+  }),
+  '/themes/{id}': {
+    patch: operationOf(
+      submissionOf({
+        operationId: 'editTheme',
+        summary: 'Edit a theme',
+        description:
+          'Renames, hides or merges a theme, or puts feedback into it. An edit is seen on all texts at once, and the next edit can undo ' +
+          'it: null gives a member back. Requires a token of scope `edit` or an admin token.',
+        body: 'ThemeEdit',
+        parameters: ['RecordId'],
+        answer: { status: 200, schema: 'Success', description: 'Accepted.' },
+        refusals: ['MayNotEdit', 'NoRecordToChange', 'TooLarge'],
+      }),
+    ),
+  },
   '/contacts/identify': submissionPath({
     operationId: 'identifyContact',
     summary: 'Identify a contact',

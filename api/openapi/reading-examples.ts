@@ -39,6 +39,12 @@ const ACCOUNT = {
 }
 const PROJECT = { id: FEEDBACK.projectId, name: 'Reporting', createdAt: FEEDBACK.createdAt }
 const CATEGORY = { id: '159bce61-e7f7-8207-86be-c7ff41f78c37', title: 'export' }
+const THEME = {
+  id: '6f0c8f44-52e5-4c1e-9d0b-3f2b7c1a9e55',
+  name: 'export',
+  isHidden: false,
+  createdAt: FEEDBACK.createdAt,
+}
 const CONVERSATION = {
   id: '9fa6aaf6-1378-819d-9793-639ab4532713',
   title: 'Where is my shipment?',
@@ -96,6 +102,8 @@ export const READ_EXAMPLES: Readonly<Record<string, JsonObject>> = {
   AccountFound: { account: ACCOUNT },
   ProjectPage: { projects: [PROJECT], next: null },
   ProjectFound: { project: PROJECT },
+  ThemePage: { themes: [THEME], next: null },
+  ThemeFound: { theme: THEME },
   FeedbackCategoryPage: { feedbackCategories: [CATEGORY], next: null },
   FeedbackCategoryFound: { feedbackCategory: CATEGORY },
   StoredConversationPage: { conversations: [CONVERSATION], next: null },

@@ -120,6 +120,7 @@ const DESCRIPTION_OF_ONE: Readonly<Record<(typeof RESOURCES)[number]['path'], st
   customers: ALSO_MERGED,
   accounts: ALSO_MERGED,
   projects: WITH_THIS_ID,
+  themes: WITH_THIS_ID,
   'feedback-categories': WITH_THIS_ID,
   conversations: 'The conversation with a page of its messages.',
 }

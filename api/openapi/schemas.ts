@@ -3,6 +3,7 @@ import * as v from 'valibot'
 import { BATCHABLE, type Batchable, IDEMPOTENCY_KEY } from '../../contract/batch-request.ts'
 import { accountRecord, contactProperties, contactRecord } from '../../contract/contact-record.ts'
 import { conversationRecord, messageRecord } from '../../contract/conversation-record.ts'
+import { newTheme, themeEditRequest } from '../../contract/theme-edit.ts'
 import { correctionRequest } from '../../contract/correction.ts'
 import { accountReference, contactReference, feedbackRecord, projectReference } from '../../contract/feedback-record.ts'
 import { about, freeObject } from '../../contract/fields.ts'
@@ -69,6 +70,8 @@ export const BODIES = {
   AccountRecord: accountRecord,
   PurgeRequest: purgeRequest,
   Correction: correctionRequest,
+  NewTheme: newTheme,
+  ThemeEdit: themeEditRequest,
   Conversation: conversationRecord,
   Message: messageRecord,
   FreeObject: freeObject,

@@ -1,7 +1,7 @@
 import { correction, deletion } from '../../contract/correction.ts'
 import { NO_SUCH_RECORD } from '../http/refusal.ts'
 import { faultIds } from '../http/request-id.ts'
-import type { SubmissionKind } from '../submit/intake.ts'
+import type { Intake, IntakeDependencies, StatusAndBody, SubmissionKind } from '../submit/intake.ts'
 
 /** A record can still be queued, so the answer waits at most this long to know that it exists. */
 const DECIDED_WITHIN_MS = 10_000
@@ -17,14 +17,26 @@ const OF_RECORD: Pick<SubmissionKind<'correct_feedback' | 'delete_feedback'>, 'r
       return { refused: 'unavailable', why: 'postgres' }
     }
   },
-  answer: async ({ awaitProgress }, { workspaceId, admitted }) => {
-    const submission = { workspaceId, id: admitted.submissionId }
-    const isSure = admitted.outcome === 'admitted' && admitted.isLogEmpty
-    const decided = isSure ? undefined : await awaitProgress(submission, { until: 'decided', ms: DECIDED_WITHIN_MS })
-    return decided?.state === 'superseded' || decided?.isUnmatched === true
-      ? { status: 404, body: { error: NO_SUCH_RECORD } }
-      : { status: 200, body: { success: true } }
+  answer: (dependencies, intake) => {
+    const { admitted, body } = intake
+    const isSure = admitted.outcome === 'admitted' && admitted.isLogEmpty && !('themeId' in body && body.themeId != null)
+    return isSure ? SUCCESS : answerDecided(dependencies, intake, SUCCESS)
   },
+}
+
+export const SUCCESS: StatusAndBody = { status: 200, body: { success: true } }
+
+/** The answer when the submission is decided: 404 if a record that it names does not exist. */
+export const answerDecided = async (
+  { awaitProgress }: IntakeDependencies,
+  { workspaceId, admitted }: Pick<Intake<'workspaceId' | 'admitted'>, 'workspaceId' | 'admitted'>,
+  answer: StatusAndBody,
+): Promise<StatusAndBody> => {
+  const submission = { workspaceId, id: admitted.submissionId }
+  const decided = await awaitProgress(submission, { until: 'decided', ms: DECIDED_WITHIN_MS })
+  return decided?.state === 'superseded' || decided?.isUnmatched === true
+    ? { status: 404, body: { error: NO_SUCH_RECORD } }
+    : answer
 }
 
 /** PATCH /feedbacks/{id} */

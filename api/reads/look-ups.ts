@@ -73,6 +73,7 @@ export const readListQuery = (request: Request, kind: RecordKind, realm: Realm):
     case 'account':
       return withKeys(readQuery(request, ACCOUNT_PARAMETERS), (externalId) => accountIdKey(realm, externalId))
     case 'project':
+    case 'theme':
     case 'feedback_category':
     case 'conversation':
     case 'message':

@@ -4,6 +4,7 @@ import type { Refusal } from '../http/refusal.ts'
 import { isDateTime, postgresDateTime } from '../../contract/date-time.ts'
 import { FIELD_PREFIX } from '../../contract/feedback-filters.ts'
 import { about } from '../../contract/fields.ts'
+import { TEXT_KINDS } from '../../contract/kinds-of-texts.ts'
 import { MAX_REPORTED_PROBLEMS, MAX_TAG_CHARACTERS, MAX_TAGS } from '../../contract/limits.ts'
 import { identifier, ownId, textOfAtMost, words } from '../../contract/query-fields.ts'
 import { isFieldName } from '../../contract/source-settings.ts'
@@ -84,6 +85,9 @@ const FEEDBACK_FILTERS = {
       'stands for the account that absorbed it.',
   ),
   projectId: ownId('Records about this project.'),
+  themeId: ownId('Records of this theme, and of themes that were merged into it.'),
+  kind: v.pipe(v.picklist(TEXT_KINDS, TEXT_KINDS.join(', ')), v.description('Records of this kind.')),
+  moodMax: decimal('Records with at most this mood, from -1 (blame) to 1 (praise).'),
   ratingMin: decimal('Records with at least this rating.'),
   ratingMax: decimal('Records with at most this rating.'),
   satisfactionMin: decimal('Records with at least this satisfaction, from 0 to 1.'),

@@ -47,6 +47,7 @@ export const RESOURCES = [
   { path: 'customers', kind: 'customer', many: 'customers', one: 'customer' },
   { path: 'accounts', kind: 'account', many: 'accounts', one: 'account' },
   { path: 'projects', kind: 'project', many: 'projects', one: 'project' },
+  { path: 'themes', kind: 'theme', many: 'themes', one: 'theme' },
   { path: 'feedback-categories', kind: 'feedback_category', many: 'feedbackCategories', one: 'feedbackCategory' },
   { path: 'conversations', kind: 'conversation', many: 'conversations', one: 'conversation' },
 ] as const satisfies readonly Resource[]

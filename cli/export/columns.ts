@@ -15,6 +15,7 @@ const SCHEMAS: Readonly<Record<RecordKind, string>> = {
   customer: 'Customer',
   account: 'Account',
   project: 'Project',
+  theme: 'Theme',
   feedback_category: 'FeedbackCategory',
   conversation: 'StoredConversation',
   message: 'StoredMessage',

@@ -1,4 +1,4 @@
-import { type Dimension, type Dimensions, partsOf } from './dimensions.ts'
+import { type Dimension, type Dimensions, partsOf, THEME_JOINS, THEME_SHOWN } from './dimensions.ts'
 import { conversationCondition, type FeedbackFilters, SATISFACTION } from './filters.ts'
 
 /** What conversations are counted by, where the key is not that of a feedback. */
@@ -10,6 +10,7 @@ const KEYS: Readonly<Partial<Record<Dimension, { key: string; from: string }>>> 
     from: 'left join contact as c on c.workspace_id = o.workspace_id and c.id = o.contact_id',
   },
   project: { key: 'null::uuid', from: '' },
+  theme: { key: 'h.id', from: THEME_JOINS },
 }
 const CUSTOMERS = 'left join conversation_contact as o on o.workspace_id = r.workspace_id and o.conversation_id = r.id'
 
@@ -28,5 +29,6 @@ export const conversationsToCount = ({ by, filters }: { by: Dimensions; filters:
       from conversation as r ${from}
       left join source as s on s.workspace_id = r.workspace_id and s.source = r.source
       where r.workspace_id = $1::uuid and ($2::jsonb is not null) and (${conversationCondition(filters)})
+        ${by.includes('theme') ? `and ${THEME_SHOWN}` : ''}
     ) as d`
 }

@@ -8,6 +8,12 @@ import { type DeclaredFields, fieldValue } from './field-values.ts'
  */
 const DIMENSIONS = {
   tag: { key: 'unnest(t.tags_or_null)', text: 'k', name: 'null::text' },
+  theme: {
+    key: 'h.id',
+    text: 'k::text',
+    name: '(select t.name from theme as t where t.workspace_id = $1 and t.id = k)',
+  },
+  kind: { key: 'r.kind', text: 'k', name: 'null::text' },
   source: { key: 'r.source', text: 'k', name: 'null::text' },
   project: {
     key: 'r.project_id',
@@ -53,6 +59,11 @@ export const partsOf = (name: Dimension, declared: DeclaredFields = []): Dimensi
   isFixedDimension(name)
     ? DIMENSIONS[name]
     : { key: fieldValue(fieldsAmong([name])[0]!, declared), text: 'k', name: 'null::text' }
+
+/** Joins of counts by theme, and their condition: a hidden theme is in no count. */
+export const THEME_JOINS = `left join theme as o_theme on o_theme.workspace_id = r.workspace_id and o_theme.id = r.theme_id
+  left join theme as h on h.workspace_id = r.workspace_id and h.id = o_theme.shown_id`
+export const THEME_SHOWN = 'not coalesce(h.is_hidden, false)'
 
 /** One dimension, or two different ones. */
 export type Dimensions = readonly [Dimension] | readonly [Dimension, Dimension]

@@ -1,4 +1,5 @@
 import { hasPhrase, type Search } from '../../contract/search.ts'
+import type { TextKind } from '../../contract/kinds-of-texts.ts'
 import type { Sql } from '../connection/postgres.ts'
 import { type DeclaredFields, fieldValue, literal } from './field-values.ts'
 import type { CountedKind } from './records.ts'
@@ -13,6 +14,9 @@ export type FeedbackFilters = {
   /** The account of the feedback; without one, that of its customer. */
   accountId?: string | undefined
   projectId?: string | undefined
+  themeId?: string | undefined
+  kind?: TextKind | undefined
+  moodMax?: number | undefined
   ratingMin?: number | undefined
   ratingMax?: number | undefined
   satisfactionMin?: number | undefined
@@ -46,6 +50,8 @@ export const LEADING = {
   accountId: `(coalesce(r.account_id, (select c.account_id from contact as c where c.workspace_id = $1 and c.id = r.contact_id))
     = ${idsIn('accountIds')} or r.account_id is null and r.contact_id = ${idsIn('movingIds')})`,
   projectId: `r.project_id = ($2 ->> 'projectId')::uuid`,
+  themeId: `r.theme_id = any (array(
+    select h.id from theme as h where h.workspace_id = $1 and h.shown_id = ($2 ->> 'themeId')::uuid))`,
   source: `r.source = $2 ->> 'source'`,
 }
 /** Hidden feedback is only where it is asked for. `isHidden` selects an index. */
@@ -59,6 +65,8 @@ export const RANGES = {
 }
 export const CONDITIONS = {
   ...LEADING,
+  kind: `r.kind = $2 ->> 'kind'`,
+  moodMax: `r.mood <= ($2 ->> 'moodMax')::float8`,
   ratingMin: `r.rating >= ($2 ->> 'ratingMin')::float8`,
   ratingMax: `r.rating <= ($2 ->> 'ratingMax')::float8`,
   satisfactionMin: satisfied(`>= ($2 ->> 'satisfactionMin')::float8`),

@@ -2,7 +2,7 @@ import type { Sql } from '../connection/postgres.ts'
 
 /** Something that a filter can name. A tag and a source have no id: the name is the value. */
 export type NamedThing = {
-  kind: 'account' | 'project' | 'tag' | 'source' | 'customer'
+  kind: 'account' | 'project' | 'theme' | 'tag' | 'source' | 'customer'
   id: string | null
   name: string
   domain: string | null
@@ -28,6 +28,9 @@ export const findNames = (
       union all
       select 'project', p.id, p.name, null, null from project as p
       where p.workspace_id = ${workspaceId} and p.name ilike ${pattern}
+      union all
+      select 'theme', h.id, h.name, null, null from theme as h
+      where h.workspace_id = ${workspaceId} and h.name ilike ${pattern} and h.shown_id = h.id
       union all
       select 'tag', null, t.title, null, null from feedback_category as t
       where t.workspace_id = ${workspaceId} and t.title ilike ${pattern}

@@ -7,6 +7,7 @@ export const RECORD_TABLES = {
   customer: 'contact',
   account: 'account',
   project: 'project',
+  theme: 'theme',
   feedback_category: 'feedback_category',
   conversation: 'conversation',
   message: 'message',

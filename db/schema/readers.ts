@@ -16,6 +16,7 @@ export const READABLE_TABLES = [
   'message',
   'project',
   'source',
+  'theme',
   'submission',
   'workspace',
 ] as const

@@ -13,6 +13,7 @@ export const OWNED_TABLES = [
   'search_block',
   'search_span',
   'feedback',
+  'theme',
   'feedback_category',
   'conversation_contact',
   'conversation',

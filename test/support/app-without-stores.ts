@@ -144,6 +144,8 @@ const KINDS: Readonly<Record<Operation, AnySubmissionKind>> = {
   submit_conversation: submitConversation,
   correct_feedback: correctFeedback,
   delete_feedback: deleteFeedback,
+  create_theme: createTheme,
+  edit_theme: editTheme,
 }
 
 /**
