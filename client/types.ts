@@ -127,14 +127,39 @@ export type AccountRecord = {
     | undefined
 }
 
-/** What a person sets on a feedback: at least one member. It stays when the source sends the record again. Null gives the member back to the source. */
+/** What a person sets on a feedback: at least one member. It stays when the source sends the record again. Null gives the member back to the source or the service. */
 export type Correction = {
   /** The tags, stored as written, but trimmed, and without blank ones and duplicates. An empty array means no tags. Null: the tags that the source sent, or else generated ones. */
   readonly tags?: readonly string[] | null | undefined
+  /** What the text is. Null: as the service finds it. */
+  readonly kind?: 'problem' | 'request' | 'praise' | 'question' | 'other' | undefined
+  /** Own id of a theme. Null: the theme that the service has given it. */
+  readonly themeId?: string | null | undefined
   /** The score. Null: the rating that the source sent. */
   readonly rating?: number | null | undefined
   /** Hides the feedback from counts, reports and agents, and from lists that do not ask for it. Null is the same as false. */
   readonly isHidden?: boolean | null | undefined
+}
+
+export type NewTheme = {
+  /** The name. */
+  readonly name: string
+  /** Own ids of feedback that a person puts into it: at least one that exists. */
+  readonly feedbackIds: readonly string[]
+}
+
+/** What a person changes of a theme: at least one member. */
+export type ThemeEdit = {
+  /** The name. Null: the tag that names it. */
+  readonly name?: string | null | undefined
+  /** Hides the theme from counts and reports. Null is the same as false. */
+  readonly isHidden?: boolean | null | undefined
+  /** Own id of another theme. All texts of this theme, past and future, count among its texts. Null ends the merge. */
+  readonly mergedInto?: string | null | undefined
+  /** Own ids of feedback that a person puts into the theme. */
+  readonly feedbackIds?: readonly string[] | null | undefined
+  /** Own ids of feedback that gets the theme back that the service has given it. */
+  readonly removedFeedbackIds?: readonly string[] | null | undefined
 }
 
 /** A call, an email thread or a chat: its contacts and its messages. */
@@ -221,6 +246,12 @@ export type FeedbackFilters = {
   readonly accountId?: string | undefined
   /** About this project (product). */
   readonly projectId?: string | undefined
+  /** Of this theme. */
+  readonly themeId?: string | undefined
+  /** A text of this kind. */
+  readonly kind?: 'problem' | 'request' | 'praise' | 'question' | 'other' | undefined
+  /** The mood or less, from -1 (blame) to 1 (praise). */
+  readonly moodMax?: number | undefined
   /** These values of declared fields, such as {"plan": "trial"}. */
   readonly fields?:
     | {
@@ -247,7 +278,9 @@ export type WebhookSettings = {
   readonly url: string
   /** The kinds of records whose changes are posted. Absent: all; with a `filter`, feedback. */
   readonly kinds?:
-    | readonly ('feedback' | 'customer' | 'account' | 'project' | 'feedback_category' | 'conversation' | 'message')[]
+    | readonly (
+        'feedback' | 'customer' | 'account' | 'project' | 'theme' | 'feedback_category' | 'conversation' | 'message'
+      )[]
     | null
     | undefined
   /** Posts changed feedback only if it matches, as in `GET /feedbacks`. Tombstones are posted in any case. */
@@ -335,6 +368,16 @@ export type Feedback = {
   readonly tags?: readonly string[] | undefined
   /** Whether the tags are generated. */
   readonly tagsGenerated?: boolean | undefined
+  /** The mood of the text, from -1 (blame) to 1 (praise). Left out while it is not sure. */
+  readonly mood?: number | undefined
+  /** What the text is: `problem`, `request`, `praise`, `question`, `other`. Left out while it is not sure. */
+  readonly kind?: string | undefined
+  /** Own id of its theme. If a person has merged this theme into another one, the other one. */
+  readonly themeId?: string | undefined
+  /** What gave it the theme: a `person`, a `tag`, or its `likeness` to other texts. */
+  readonly themeBy?: string | undefined
+  /** The name of the theme, as it is now. */
+  readonly themeName?: string | undefined
   /** The system that the feedback comes from. */
   readonly source?: string | undefined
   /** Own id of the account of the feedback, or else of the account that its contact has now. */
@@ -381,7 +424,7 @@ export type BatchResult = {
   readonly status: number
   /** Id of the accepted submission, for `GET /submissions/{id}`. */
   readonly submissionId?: string | undefined
-  /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored, or is a purge that has ended; `superseded`: processed late, as a replay or after a failover of Redis, and without effect because a newer submission had replaced its record; or a correction whose record did not exist; `purged`: was dead, or waited to be replayed, when a purge of its contact removed it; `dead`: set aside with a reason; operators can replay it unless it is a purge. */
+  /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored, or is a purge that has ended; `superseded`: processed late, as a replay or after a failover of Redis, and without effect because a newer submission had replaced its record; or a correction or an edit whose record did not exist; `purged`: was dead, or waited to be replayed, when a purge of its contact removed it; `dead`: set aside with a reason; operators can replay it unless it is a purge. */
   readonly state?: 'queued' | 'applied' | 'superseded' | 'purged' | 'dead' | undefined
   /** Whole seconds after which to send the item again. */
   readonly retryAfter?: number | undefined
@@ -401,7 +444,7 @@ export type SubmissionFound = {
 export type Receipt = {
   /** The id that came in `Submission-Id`. */
   readonly id: string
-  /** The operation of the submission. `create_feedback`: POST /feedbacks; `identify_contact`: POST /contacts/identify; `identify_account`: POST /accounts/identify; `submit_conversation`: POST /conversations; `purge_contact`: POST /contacts/purge; `correct_feedback`: PATCH /feedbacks/{id}; `delete_feedback`: DELETE /feedbacks/{id}. */
+  /** The operation of the submission. `create_feedback`: POST /feedbacks; `identify_contact`: POST /contacts/identify; `identify_account`: POST /accounts/identify; `submit_conversation`: POST /conversations; `purge_contact`: POST /contacts/purge; `correct_feedback`: PATCH /feedbacks/{id}; `delete_feedback`: DELETE /feedbacks/{id}; `create_theme`: POST /themes; `edit_theme`: PATCH /themes/{id}. */
   readonly operation:
     | 'create_feedback'
     | 'identify_contact'
@@ -410,7 +453,9 @@ export type Receipt = {
     | 'purge_contact'
     | 'correct_feedback'
     | 'delete_feedback'
-  /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored, or is a purge that has ended; `superseded`: processed late, as a replay or after a failover of Redis, and without effect because a newer submission had replaced its record; or a correction whose record did not exist; `purged`: was dead, or waited to be replayed, when a purge of its contact removed it; `dead`: set aside with a reason; operators can replay it unless it is a purge. */
+    | 'create_theme'
+    | 'edit_theme'
+  /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored, or is a purge that has ended; `superseded`: processed late, as a replay or after a failover of Redis, and without effect because a newer submission had replaced its record; or a correction or an edit whose record did not exist; `purged`: was dead, or waited to be replayed, when a purge of its contact removed it; `dead`: set aside with a reason; operators can replay it unless it is a purge. */
   readonly state: 'queued' | 'applied' | 'superseded' | 'purged' | 'dead'
   /** 0 while it waits to be processed for the first time. Of a submission that died: the attempts until then. Of a finished purge that found data: the attempts to remove this data. Otherwise 1. */
   readonly attempts: number
@@ -530,6 +575,20 @@ export type Project = {
   readonly createdAt: string
 }
 
+/** A theme: texts about one subject. */
+export type Theme = {
+  /** Own id. */
+  readonly id: string
+  /** The name that a person gave, or else a tag of its texts. Left out without either. */
+  readonly name?: string | undefined
+  /** Whether a person has hidden it. A hidden theme is in no count and no report. */
+  readonly isHidden: boolean
+  /** Own id of the theme into which a person merged it. */
+  readonly mergedInto?: string | undefined
+  /** When it came into being. */
+  readonly createdAt: string
+}
+
 /** A tag of a feedback or conversation. */
 export type FeedbackCategory = {
   /** Own id. */
@@ -552,6 +611,10 @@ export type StoredConversation = {
   readonly rating?: number | undefined
   /** Tags generated from its incoming messages, once they exist. */
   readonly tags?: readonly string[] | undefined
+  /** The mood of the text, from -1 (blame) to 1 (praise). Left out while it is not sure. */
+  readonly mood?: number | undefined
+  /** What the text is: `problem`, `request`, `praise`, `question`, `other`. Left out while it is not sure. */
+  readonly kind?: string | undefined
   /** Metadata. */
   readonly properties: {
     readonly [key: string]: unknown
@@ -562,6 +625,8 @@ export type StoredConversation = {
   readonly updatedAt?: string | undefined
   /** Own ids of its contacts. */
   readonly customerIds: readonly string[]
+  /** Own id of its theme. If a person has merged this theme into another one, the other one. */
+  readonly themeId?: string | undefined
 }
 
 /** A message of a conversation. */
@@ -623,6 +688,26 @@ export type ProjectPage = {
 }
 
 /** A page. */
+export type ThemePage = {
+  /** The records of this page. A page can be empty. */
+  readonly themes: readonly Theme[]
+  /** The `next` for the following page; null at the end of the list. */
+  readonly next: string | null
+}
+
+/** One record. */
+export type ThemeFound = {
+  /** The record. */
+  readonly theme: Theme
+}
+
+/** The theme was accepted. */
+export type ThemeCreated = {
+  /** Own id of the new theme. */
+  readonly themeId: string
+}
+
+/** A page. */
 export type FeedbackCategoryPage = {
   /** The records of this page. A page can be empty. */
   readonly feedbackCategories: readonly FeedbackCategory[]
@@ -672,6 +757,10 @@ export type FeedbackFigures = {
 export type FeedbackCount = {
   /** The tag of the group, if it is counted by: an id, text, date or number. Null for feedback without. */
   readonly tag?: string | null | undefined
+  /** The theme of the group, if it is counted by: an id, text, date or number. Null for feedback without. */
+  readonly theme?: string | null | undefined
+  /** The kind of the group, if it is counted by: an id, text, date or number. Null for feedback without. */
+  readonly kind?: string | null | undefined
   /** The source of the group, if it is counted by: an id, text, date or number. Null for feedback without. */
   readonly source?: string | null | undefined
   /** The project of the group, if it is counted by: an id, text, date or number. Null for feedback without. */
@@ -815,6 +904,7 @@ export type Change =
   | CustomerChange
   | AccountChange
   | ProjectChange
+  | ThemeChange
   | FeedbackCategoryChange
   | ConversationChange
   | MessageChange
@@ -879,6 +969,20 @@ export type ProjectChange = {
   readonly record?: Project | undefined
 }
 
+/** A changed record of the kind theme, or its tombstone. */
+export type ThemeChange = {
+  /** The position of the change. Grows strictly in a workspace. */
+  readonly position: number
+  /** The kind of the record. */
+  readonly kind: 'theme'
+  /** Own id of the record. */
+  readonly id: string
+  /** True if the record was removed. */
+  readonly deleted: boolean
+  /** The record in its latest state; absent if it was removed. */
+  readonly record?: Theme | undefined
+}
+
 /** A changed record of the kind feedback_category, or its tombstone. */
 export type FeedbackCategoryChange = {
   /** The position of the change. Grows strictly in a workspace. */
@@ -933,6 +1037,7 @@ export type WebhookMessage = {
     | CustomerChange
     | AccountChange
     | ProjectChange
+    | ThemeChange
     | FeedbackCategoryChange
     | ConversationChange
     | MessageChange

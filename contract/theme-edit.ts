@@ -3,7 +3,11 @@ import { about, flag, list, object, ownId, textOfAtMost } from './fields.ts'
 import type { JsonObject } from './json.ts'
 import { MAX_THEME_FEEDBACKS, MAX_TAG_CHARACTERS } from './limits.ts'
 
-const name = v.pipe(textOfAtMost(MAX_TAG_CHARACTERS), v.trim(), v.nonEmpty('a string that is not blank'))
+const name = v.pipe(
+  textOfAtMost(MAX_TAG_CHARACTERS),
+  v.check((value) => value.trim() !== '', 'a string that is not blank'),
+  v.transform((value) => value.trim()),
+)
 const feedbackIds = (description: string) => about(list(ownId, MAX_THEME_FEEDBACKS, 'own ids of feedback'), description)
 
 /** Body of POST /themes. */

@@ -82,6 +82,23 @@ export const REQUEST_EXAMPLES = {
     hide: { summary: 'Hide a test message', value: { isHidden: true } },
     undo: { summary: 'Give the rating back to the source', value: { rating: null } },
   },
+  NewTheme: {
+    split: {
+      summary: 'A theme from two texts',
+      value: {
+        name: 'Row limit of exports',
+        feedbackIds: ['b7f8a0d2-5c1e-8d93-8a46-1f0e9c3b7a24', '0192d1c4-7b3a-7c55-9a10-5f0e2d4c6b88'],
+      },
+    },
+  },
+  ThemeEdit: {
+    rename: { summary: 'Another name', value: { name: 'Exports' } },
+    merge: {
+      summary: 'Merge it into another theme',
+      value: { mergedInto: '6f0c8f44-52e5-4c1e-9d0b-3f2b7c1a9e55' },
+    },
+    undo: { summary: 'End the merge', value: { mergedInto: null } },
+  },
   Conversation: {
     chat: {
       summary: 'A chat',
@@ -234,6 +251,7 @@ export const ANSWER_EXAMPLES = {
       },
     },
   },
+  ThemeCreated: { made: { summary: 'The theme', value: { themeId: '6f0c8f44-52e5-4c1e-9d0b-3f2b7c1a9e55' } } },
   Alive: { alive: { summary: 'It runs', value: { alive: true } } },
   Ready: { ready: { summary: 'It serves', value: { ready: true } } },
 } as const satisfies Readonly<Record<string, Examples>>

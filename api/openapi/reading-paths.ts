@@ -100,7 +100,7 @@ const listOf = ({ path, many }: (typeof RESOURCES)[number]): JsonObject =>
       'record, and with filters it looks at 20,000 records at most, with a phrase at 2,000 texts.',
     parameters: inQuery(PARAMETERS_OF[path] ?? LIST_PARAMETERS),
     schema: `${RECORD_OF[path]}Page`,
-    refusals: [path === 'feedbacks' || path === 'conversations' ? 'WrongMethod' : 'OnlyGet'],
+    refusals: [['feedbacks', 'conversations', 'themes'].includes(path) ? 'WrongMethod' : 'OnlyGet'],
   })
 
 const oneOf = ({ path, one }: (typeof RESOURCES)[number]): JsonObject =>
@@ -110,7 +110,7 @@ const oneOf = ({ path, one }: (typeof RESOURCES)[number]): JsonObject =>
     description: DESCRIPTION_OF_ONE[path],
     parameters: [...parametersOf(['RecordId']), ...(path === 'conversations' ? inQuery(LIST_PARAMETERS) : [])],
     schema: `${RECORD_OF[path]}Found`,
-    refusals: ['NoSuchRecord', path === 'feedbacks' ? 'WrongMethod' : 'OnlyGet'],
+    refusals: ['NoSuchRecord', path === 'feedbacks' || path === 'themes' ? 'WrongMethod' : 'OnlyGet'],
   })
 
 const WITH_THIS_ID = 'The record with this own id.'

@@ -59,7 +59,10 @@ describe('applying the logs of workspaces', () => {
   for (const [title, options] of [
     ['with replays of dead submissions', { replays: true }],
     ['with replays, and with purges that remove records during later strides', { replays: true, purges: true }],
-    ['with corrections, replays and purges', { corrections: true, replays: true, purges: true }],
+    [
+      'with corrections, themes, replays and purges',
+      { corrections: true, themes: true, replays: true, purges: true },
+    ],
   ] as const) {
     it(`gives the rows of the model, in any strides, delivered twice and by two writers, ${title}: ${HISTORIES} histories`, () =>
       fc.assert(

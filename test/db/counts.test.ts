@@ -22,6 +22,8 @@ const KEYS: Readonly<Record<FixedDimension, string>> = {
   week: `to_char(date_trunc('week', v.created_at at time zone 'utc'), 'YYYY-MM-DD')`,
   month: `to_char(v.created_at at time zone 'utc', 'YYYY-MM')`,
   rating: 'v.rating::text',
+  theme: 'v.theme_id::text',
+  kind: 'v.kind',
 }
 
 describe('counts of feedback', () => {

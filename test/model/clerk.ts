@@ -8,6 +8,7 @@ import { submitConversation, type Conversation } from './conversations.ts'
 import { correctFeedback, createFeedback, type Feedback } from './feedbacks.ts'
 import { type Moment, type Profile, touch } from './profile.ts'
 import { deleteFeedback, purge } from './purge.ts'
+import { createTheme, editTheme, type Theme } from './themes.ts'
 import { type Claims, openRegister, type Register } from './register.ts'
 
 /** The state of one workspace. */
@@ -19,6 +20,8 @@ export type Clerk = {
   readonly feedbacks: Map<string, Feedback>
   /** How often the feedback of a key was deleted. */
   readonly feedbackEpochs: Map<string, number>
+  /** By own id. */
+  readonly themes: Map<string, Theme>
   /** All ratings that each source has sent. */
   readonly ratings: Map<string, number[]>
   /** By own id. */
@@ -33,6 +36,7 @@ export const openClerk = (realm: Realm): Clerk => ({
   projects: openRegister(),
   feedbacks: new Map(),
   feedbackEpochs: new Map(),
+  themes: new Map(),
   ratings: new Map(),
   conversations: new Map(),
   superseded: new Set(),
@@ -68,6 +72,10 @@ const applyOperation = (clerk: Clerk, submission: Submission, claims: Claims): '
     case 'delete_feedback':
       deleteFeedback(clerk, submission.body.id)
       return 'applied'
+    case 'create_theme':
+      return createTheme(clerk, submission)
+    case 'edit_theme':
+      return editTheme(clerk, submission)
   }
 }
 

@@ -119,9 +119,36 @@ export const correctionIn = (realm: Realm, submissionIds: readonly string[]): fc
       tags: fc.option(tags, { freq: 2 }),
       rating: fc.option(number, { freq: 2 }),
       isHidden: fc.option(fc.boolean(), { freq: 2 }),
+      kind: fc.option(oneOf(['problem', 'praise']), { freq: 2 }),
+      themeId: fc.option(oneOf([...submissionIds, UNKNOWN_ID]), { freq: 2 }),
     },
     ['id'],
   ).map((drawn) => (Object.keys(drawn).length > 1 ? drawn : { ...drawn, isHidden: null }))
+
+const themeName = oneOf(['Login', ' Speed ', 'Login'])
+
+/** Themes of some of the feedback above. A theme has the id of its submission. */
+export const newThemeIn = (realm: Realm, submissionIds: readonly string[]): fc.Arbitrary<object> =>
+  body({ name: themeName, feedbackIds: idsIn(realm, submissionIds) }, ['name', 'feedbackIds'])
+
+/** Edits of themes, some of which exist. */
+export const themeEditIn = (realm: Realm, submissionIds: readonly string[]): fc.Arbitrary<object> => {
+  const theme = oneOf([...submissionIds, UNKNOWN_ID])
+  return body(
+    {
+      id: theme,
+      name: fc.option(themeName),
+      isHidden: fc.option(fc.boolean()),
+      mergedInto: fc.option(theme),
+      feedbackIds: fc.option(idsIn(realm, submissionIds)),
+      removedFeedbackIds: fc.option(idsIn(realm, submissionIds)),
+    },
+    ['id', 'name'],
+  ).filter((drawn) => (drawn as { mergedInto?: string }).mergedInto !== (drawn as { id: string }).id)
+}
+
+const idsIn = (realm: Realm, submissionIds: readonly string[]): fc.Arbitrary<string[]> =>
+  fc.array(oneOf([...recordIds(realm, submissionIds), UNKNOWN_ID]), { maxLength: 3 })
 
 /** Deletions of some of the feedback above, and of no feedback. */
 export const deletionIn = (realm: Realm, submissionIds: readonly string[]): fc.Arbitrary<object> =>

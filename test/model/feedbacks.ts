@@ -29,6 +29,7 @@ type State = {
   feedbacks: Map<string, Feedback>
   /** How often the feedback of a key was deleted. */
   feedbackEpochs: Map<string, number>
+  themes: ReadonlyMap<string, object>
   /** All ratings that each source has sent. */
   ratings: Map<string, number[]>
 }
@@ -64,14 +65,14 @@ export const feedbackKeyOf = (realm: Realm, ownKey: string, record: FeedbackReco
 
 /** Lays the members over those of the source. Null, and a feedback that is not hidden, leave nothing. */
 export const correctFeedback = (
-  { feedbacks }: Pick<State, 'feedbacks'>,
+  { feedbacks, themes }: Pick<State, 'feedbacks' | 'themes'>,
   { body: { id, ...given }, number, originalNumber }: SubmissionOf<'correct_feedback'>,
 ): 'applied' | 'superseded' => {
   const feedback = feedbacks.get(id)
   const fresh = Object.entries(given).filter(
     ([member]) => originalNumber === undefined || (feedback?.correctionNumbers[member] ?? 0) < originalNumber,
   )
-  if (!feedback || fresh.length === 0) return 'superseded'
+  if (!feedback || fresh.length === 0 || (given.themeId != null && !themes.has(given.themeId))) return 'superseded'
   const { corrections, correctionNumbers } = feedback
   const set = fresh.map(([member, value]) => [member, Array.isArray(value) ? trimmedTags(value) : value])
   feedbacks.set(id, {

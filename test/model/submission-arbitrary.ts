@@ -3,11 +3,12 @@ import * as v from 'valibot'
 import { accountRecord, contactRecord } from '../../contract/contact-record.ts'
 import { conversationRecord } from '../../contract/conversation-record.ts'
 import { correction, deletion } from '../../contract/correction.ts'
+import { newTheme, themeEdit } from '../../contract/theme-edit.ts'
 import { feedbackRecord } from '../../contract/feedback-record.ts'
 import { purgeRequest } from '../../contract/purge-request.ts'
 import type { Submission } from '../../contract/submission.ts'
 import type { HashKey, Realm } from '../../contract/identity/keys.ts'
-import { account, contact, conversation, correctionIn, deletionIn, feedbackIn, purge } from './drawn-bodies.ts'
+import { account, contact, conversation, correctionIn, deletionIn, feedbackIn, newThemeIn, purge, themeEditIn } from './drawn-bodies.ts'
 
 /** The workspaces and the most submissions of a history, unless a test gives others. */
 export const WORKSPACES = ['6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a01', '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a02']
@@ -16,7 +17,7 @@ const FIRST_WORKSPACE_WEIGHT = 4
 /** The first number of each workspace. Numbers have gaps only at dead submissions. */
 const FIRST_NUMBER = 1_000_000
 /** Feedback may name the ids of this many first submissions of its workspace. */
-const NAMED_SUBMISSIONS = 4
+const NAMED_SUBMISSIONS = 6
 /** The most submissions that are queued at an admission. */
 const MOST_QUEUED = 8
 /** A replay follows within this many submissions after the dead submission. */
@@ -33,6 +34,8 @@ type HistoryOptions = {
   purges?: boolean
   /** Whether some submissions are corrections, and some deletions of feedback. */
   corrections?: boolean
+  /** Whether some submissions make and edit themes. */
+  themes?: boolean
   /** Whether some submissions died, and return later with a new number. */
   replays?: boolean
 }
@@ -44,12 +47,13 @@ export const submissionHistories = ({
   maxLength = MAX_LENGTH,
   purges = false,
   corrections = false,
+  themes = false,
   replays = false,
 }: HistoryOptions): fc.Arbitrary<Submission[]> => {
   const submissions = workspaceIds.map((workspaceId, index) => ({
     // The first workspace has most submissions; the others only have to exist.
     weight: index === 0 ? FIRST_WORKSPACE_WEIGHT : 1,
-    arbitrary: submissionsOf({ hashKey, workspaceId }, { workspace: index, purges, corrections }),
+    arbitrary: submissionsOf({ hashKey, workspaceId }, { workspace: index, purges, corrections, themes }),
   }))
   const distance = fc.option(fc.nat({ max: REPEATED_FROM - 1 }), { freq: 2 })
   const drawn = fc.tuple(fc.oneof(...submissions), distance, fate(replays))
@@ -127,6 +131,8 @@ const SCHEMAS = {
   purge_contact: purgeRequest,
   correct_feedback: correction,
   delete_feedback: deletion,
+  create_theme: newTheme,
+  edit_theme: themeEdit,
 } as const
 
 /** Parses the body of a submission by its schema. */
@@ -139,7 +145,12 @@ const submissionIdOf = (workspace: number, count: number): string =>
 
 const submissionsOf = (
   realm: Realm,
-  { workspace, purges, corrections }: { workspace: number; purges: boolean; corrections: boolean },
+  {
+    workspace,
+    purges,
+    corrections,
+    themes,
+  }: { workspace: number; purges: boolean; corrections: boolean; themes: boolean },
 ): fc.Arbitrary<Drawn> => {
   const as = (operation: Drawn['operation']) => (body: unknown) => ({ workspace, operation, body })
   const named = Array.from({ length: NAMED_SUBMISSIONS }, (_, count) => submissionIdOf(workspace, count))
@@ -153,6 +164,12 @@ const submissionsOf = (
       ? [
           { weight: 4, arbitrary: correctionIn(realm, named).map(as('correct_feedback')) },
           { weight: 1, arbitrary: deletionIn(realm, named).map(as('delete_feedback')) },
+        ]
+      : []),
+    ...(themes
+      ? [
+          { weight: 4, arbitrary: newThemeIn(realm, named).map(as('create_theme')) },
+          { weight: 4, arbitrary: themeEditIn(realm, named).map(as('edit_theme')) },
         ]
       : []),
   )

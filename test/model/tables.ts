@@ -1,6 +1,7 @@
 import { feedbackSource, feedbackSourceData } from '../../contract/feedback-record.ts'
 import type { Clerk } from './clerk.ts'
 import { type Feedback, trimmedTags } from './feedbacks.ts'
+import { themeRows } from './themes.ts'
 import { unflattenedProperties } from './conversations.ts'
 import { current, type Profile, timeOf } from './profile.ts'
 
@@ -23,6 +24,7 @@ export const tablesOf = (clerks: readonly Clerk[]) => {
     account_external_id: rowsOf(accountExternalIdRows),
     project: rowsOf(projectRows),
     feedback: rowsOf(feedbackRows),
+    theme: rowsOf(themeRows),
     feedback_category: rowsOf(feedbackCategoryRows),
     conversation: rowsOf(conversationRows),
     conversation_contact: rowsOf(conversationContactRows),
@@ -133,9 +135,18 @@ const ofCorrections = (feedback: Feedback) => {
     tags_generated: shownTags(feedback) === null,
     rating: (corrections['rating'] ?? record.rating ?? null) as number | null,
     is_hidden: corrections['isHidden'] === true,
+    kind: (corrections['kind'] ?? null) as string | null,
+    theme_id: (corrections['themeId'] ?? null) as string | null,
+    theme_by: corrections['themeId'] === undefined ? null : 'person',
     corrections: isCorrected ? corrections : null,
     uncorrected: isCorrected
-      ? { tags: record.tags == null ? null : trimmedTags(record.tags), rating: record.rating ?? null }
+      ? {
+          tags: record.tags == null ? null : trimmedTags(record.tags),
+          rating: record.rating ?? null,
+          kind: null,
+          themeId: null,
+          themeBy: null,
+        }
       : null,
     correction_numbers: Object.keys(correctionNumbers).length > 0 ? correctionNumbers : null,
   }

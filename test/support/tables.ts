@@ -23,9 +23,10 @@ export const COMPARED_COLUMNS: Readonly<Record<TableName, string>> = {
   project: 'id, name',
   feedback:
     'id, description, title, is_transcript, case when tags_generated then null else tags end as tags, tags_generated, ' +
-    'rating, is_hidden, corrections, uncorrected, correction_numbers, ' +
+    'rating, is_hidden, kind, theme_id, theme_by, corrections, uncorrected, correction_numbers, ' +
     'source, source_id, source_data, contact_id, account_id, project_id, created_at, ' +
     `${number('accepted_at', 'accepted_number')}, ${number('updated_at', 'updated_number')}`,
+  theme: 'id, given_name, is_hidden, merged_into, shown_id, edit_numbers',
   feedback_category: 'title',
   conversation: 'id, external_id, source, title, rating, properties, created_at, updated_at',
   conversation_contact: 'conversation_id, contact_id',
