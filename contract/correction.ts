@@ -11,7 +11,10 @@ const CORRECTABLE = {
     'The tags, stored as written, but trimmed, and without blank ones and duplicates. An empty array means no tags. Null: ' +
       'the tags that the source sent, or else generated ones.',
   ),
-  kind: about(v.nullish(v.picklist(TEXT_KINDS, TEXT_KINDS.join(', '))), 'What the text is. Null: as the service finds it.'),
+  kind: about(
+    v.nullish(v.picklist(TEXT_KINDS, TEXT_KINDS.join(', '))),
+    'What the text is. Null: as the service finds it.',
+  ),
   themeId: about(v.nullish(ownId), 'Own id of a theme. Null: the theme that the service has given it.'),
   rating: about(v.nullish(amount), 'The score. Null: the rating that the source sent.'),
   isHidden: about(

@@ -56,9 +56,7 @@ export const FILTERS = {
   accountId: v.optional(ownId('Of this account (company): its own, and that of its customers.')),
   projectId: v.optional(ownId('About this project (product).')),
   themeId: v.optional(ownId('Of this theme.')),
-  kind: v.optional(
-    v.pipe(v.picklist(TEXT_KINDS, TEXT_KINDS.join(', ')), v.description('A text of this kind.')),
-  ),
+  kind: v.optional(v.pipe(v.picklist(TEXT_KINDS, TEXT_KINDS.join(', ')), v.description('A text of this kind.'))),
   moodMax: v.optional(number('The mood or less, from -1 (blame) to 1 (praise).')),
   fields: v.optional(
     v.pipe(

@@ -11,10 +11,13 @@ const name = v.pipe(
 const feedbackIds = (description: string) => about(list(ownId, MAX_THEME_FEEDBACKS, 'own ids of feedback'), description)
 
 /** Body of POST /themes. */
-export const newTheme = object({
-  name: about(name, 'The name.'),
-  feedbackIds: feedbackIds('Own ids of feedback that a person puts into it: at least one that exists.'),
-})
+export const newTheme = object(
+  {
+    name: about(name, 'The name.'),
+    feedbackIds: feedbackIds('Own ids of feedback that a person puts into it: at least one that exists.'),
+  },
+  { description: 'A theme that a person makes from feedback.' },
+)
 export type NewTheme = v.InferOutput<typeof newTheme>
 
 /** The members of a theme that people can edit. */

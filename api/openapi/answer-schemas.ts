@@ -168,10 +168,7 @@ export const ANSWERS = {
   ProjectFound: foundOf('project', records.project),
   ThemePage: pageOf('themes', records.theme),
   ThemeFound: foundOf('theme', records.theme),
-  ThemeCreated: about(
-    v.object({ themeId: about(v.string(), 'Own id of the new theme.') }),
-    'The theme was accepted.',
-  ),
+  ThemeCreated: about(v.object({ themeId: about(v.string(), 'Own id of the new theme.') }), 'The theme was accepted.'),
   FeedbackCategoryPage: pageOf('feedbackCategories', records.feedbackCategory),
   FeedbackCategoryFound: foundOf('feedbackCategory', records.feedbackCategory),
   StoredConversationPage: pageOf('conversations', records.conversation),

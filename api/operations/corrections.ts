@@ -19,7 +19,8 @@ const OF_RECORD: Pick<SubmissionKind<'correct_feedback' | 'delete_feedback'>, 'r
   },
   answer: (dependencies, intake) => {
     const { admitted, body } = intake
-    const isSure = admitted.outcome === 'admitted' && admitted.isLogEmpty && !('themeId' in body && body.themeId != null)
+    const isSure =
+      admitted.outcome === 'admitted' && admitted.isLogEmpty && !('themeId' in body && body.themeId != null)
     return isSure ? SUCCESS : answerDecided(dependencies, intake, SUCCESS)
   },
 }

@@ -178,6 +178,10 @@ export const TEXTS = {
     onConflict: 'by hand',
     columns: {
       id,
+      number: { type: 'integer', ...elsewhere },
+      tag_hash: { ...number, ...elsewhere },
+      title: { ...text, ...elsewhere },
+      given_name: { ...text, ...elsewhere },
       name: {
         ...text,
         ...elsewhere,
@@ -197,6 +201,8 @@ export const TEXTS = {
         read: 'mergedInto',
         about: 'Own id of the theme into which a person merged it.',
       },
+      shown_id: { ...uuid, ...elsewhere },
+      edit_numbers: { ...object, ...elsewhere },
       created_at: { ...time, ...elsewhere, isAlwaysRead: true, read: 'createdAt', about: 'When it came into being.' },
     },
   },

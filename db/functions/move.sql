@@ -23,8 +23,8 @@ begin
   if cardinality(ids) = 0 then return 0; end if;
   before := reserve_positions(ws, cardinality(ids));
   update feedback as f set
-    contact_id = case when kind = 'c' then new_id else f.contact_id end,
-    account_id = case when kind = 'a' then new_id else f.account_id end,
+    contact_id = case when move_records.kind = 'c' then new_id else f.contact_id end,
+    account_id = case when move_records.kind = 'a' then new_id else f.account_id end,
     change_position = before + array_position(ids, f.id)
   where f.workspace_id = ws and f.id = any (ids);
   return cardinality(ids);

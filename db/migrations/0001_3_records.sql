@@ -235,7 +235,8 @@ create view feedback_tag as
 
 -- Planner statistics would keep texts of people until the next analyze.
 alter table feedback_category alter title set statistics 0;
-alter table theme alter title set statistics 0, alter given_name set statistics 0, alter name set statistics 0;
+alter table theme alter title set statistics 0, alter given_name set statistics 0, alter name set statistics 0,
+  alter edit_numbers set statistics 0;
 alter table feedback alter description set statistics 0, alter title set statistics 0, alter tags set statistics 0,
   alter source_id set statistics 0, alter source_data set statistics 0, alter corrections set statistics 0,
   alter uncorrected set statistics 0, alter correction_numbers set statistics 0;

@@ -223,8 +223,10 @@ const uncorrected = ({ columns }: RecordTable): string[] => {
   const values = sent.toSorted().map((name) => `excluded.${name}`)
   return sent.length === 0
     ? []
-    : [`uncorrected = case when t.corrections is not null then sent_values(${values.join(', ')})
-      || kept_values(t.uncorrected, ${SAME_TEXT}) end`]
+    : [
+        `uncorrected = case when t.corrections is not null then sent_values(${values.join(', ')})
+      || kept_values(t.uncorrected, ${SAME_TEXT}) end`,
+      ]
 }
 
 /** A list with commas, in lines of at most `WIDTH` characters. */

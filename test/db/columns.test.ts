@@ -16,7 +16,7 @@ const columnsOf = (table: string): string[] => columns.flatMap((row) => (row.tab
 
 /** Columns that workers and the change feed need, beside those for people. */
 const INTERNAL =
-  'number newest_number first_number purged_number change_position version latest_version tagger_version key_id uses corrections uncorrected correction_numbers'.split(
+  'number newest_number first_number purged_number change_position version latest_version tagger_version key_id uses corrections uncorrected correction_numbers tag_hash'.split(
     ' ',
   )
 
@@ -27,10 +27,14 @@ describe('a new column', () => {
         .filter((column) => !INTERNAL.includes(column) && !`workspace_id, ${compared}`.split(/\W+/).includes(column))
         .map((column) => `${table}.${column}`),
     )
-    // The model lacks generated tags, some columns of categories and projects, and settings of
+    // The model lacks what the tagger finds, some columns of categories and projects, and settings of
     // sources. The compared `feedback.created_at` follows from `source_created_at`.
     assert.deepEqual(leftOut.toSorted(), [
+      'conversation.kind',
+      'conversation.mood',
       'conversation.tags',
+      'conversation.theme_id',
+      'feedback.mood',
       'feedback.source_created_at',
       'feedback_category.created_at',
       'feedback_category.id',
@@ -43,6 +47,9 @@ describe('a new column', () => {
       'source.link',
       'source.scale_high',
       'source.scale_low',
+      'theme.created_at',
+      'theme.name',
+      'theme.title',
     ])
   })
 
@@ -56,13 +63,14 @@ describe('a new column', () => {
 
   it('has no planner statistics if a client can send personal data in it: a purge does not reach statistics', () => {
     const tables =
-      /^(?:contact|contact_.*|feedback|feedback_category|conversation|message|dead_submission|tag_share|tag_in_use)$/
+      /^(?:contact|contact_.*|feedback|feedback_category|theme|conversation|message|dead_submission|tag_share|tag_in_use)$/
     const withStatistics = columns
       .filter(({ table, type, hasStatistics }) => tables.test(table) && /text|json/.test(type) && hasStatistics)
       .map(({ table, column }) => `${table}.${column}`)
-    // The source names a system, such as Zendesk. `text_version` is a number or a hash.
+    // The source names a system, such as Zendesk. `text_version` is a number or a hash, and the kinds are
+    // few words of the service.
     assert.deepEqual(
-      withStatistics.filter((name) => !/\.(?:source|text_version)$/.test(name)),
+      withStatistics.filter((name) => !/\.(?:source|text_version|kind|theme_by)$/.test(name)),
       [],
     )
   })

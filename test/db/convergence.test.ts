@@ -59,10 +59,7 @@ describe('applying the logs of workspaces', () => {
   for (const [title, options] of [
     ['with replays of dead submissions', { replays: true }],
     ['with replays, and with purges that remove records during later strides', { replays: true, purges: true }],
-    [
-      'with corrections, themes, replays and purges',
-      { corrections: true, themes: true, replays: true, purges: true },
-    ],
+    ['with corrections, themes, replays and purges', { corrections: true, themes: true, replays: true, purges: true }],
   ] as const) {
     it(`gives the rows of the model, in any strides, delivered twice and by two writers, ${title}: ${HISTORIES} histories`, () =>
       fc.assert(
@@ -112,7 +109,7 @@ const undoAll = (history: readonly Submission[]): Submission[] => {
       number,
       submissionId,
       operation: 'correct_feedback',
-      body: { id, tags: null, rating: null, isHidden: null },
+      body: { id, tags: null, rating: null, isHidden: null, kind: null, themeId: null },
     })
   })
 }

@@ -41,6 +41,9 @@ describe('a feedback', () => {
         rating: null,
         is_hidden: false,
         corrections: null,
+        kind: null,
+        theme_id: null,
+        theme_by: null,
         uncorrected: null,
         correction_numbers: null,
         source: 'API',
@@ -119,7 +122,8 @@ describe('a feedback', () => {
     const again = feedback({ sourceId: 'T', title: 'new', tags: ['login'], rating: 5 })
     const [row] = after(sent, corrected, again).feedback
     assert.deepEqual([row?.title, row?.tags, row?.rating, row?.is_hidden], ['new', ['speed'], 1, true])
-    assert.deepEqual(row?.uncorrected, { tags: ['login'], rating: 5 })
+    const found = { kind: null, themeId: null, themeBy: null }
+    assert.deepEqual(row?.uncorrected, { tags: ['login'], rating: 5, ...found })
     const tables = after(sent, corrected, again, correcting(T, { tags: null, rating: null, isHidden: false }))
     const { correction_numbers: _, ...undone } = tables.feedback[0]!
     const { correction_numbers: __, ...plain } = after(sent, deleting(idOf('feedback', 'API', 'other')), again)

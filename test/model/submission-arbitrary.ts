@@ -8,7 +8,17 @@ import { feedbackRecord } from '../../contract/feedback-record.ts'
 import { purgeRequest } from '../../contract/purge-request.ts'
 import type { Submission } from '../../contract/submission.ts'
 import type { HashKey, Realm } from '../../contract/identity/keys.ts'
-import { account, contact, conversation, correctionIn, deletionIn, feedbackIn, newThemeIn, purge, themeEditIn } from './drawn-bodies.ts'
+import {
+  account,
+  contact,
+  conversation,
+  correctionIn,
+  deletionIn,
+  feedbackIn,
+  newThemeIn,
+  purge,
+  themeEditIn,
+} from './drawn-bodies.ts'
 
 /** The workspaces and the most submissions of a history, unless a test gives others. */
 export const WORKSPACES = ['6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a01', '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a02']

@@ -33,17 +33,19 @@ describe('the answers in the OpenAPI document', () => {
   const RECORDS = RESOURCES.map(({ path }) => `GET /${path}/{id}`)
   const CHANGES = 'GET /changes'
   const READS = [...RESOURCES.map(({ path }) => `GET /${path}`), ...RECORDS, CHANGES, 'GET /counts', 'GET /sources']
-  const CORRECTS = 'PATCH /feedbacks/{id}'
+  const OF_THEMES = ['POST /themes', 'PATCH /themes/{id}']
+  const EDITS = ['PATCH /feedbacks/{id}', ...OF_THEMES]
   const DELETES = 'DELETE /feedbacks/{id}'
-  const CHANGING = [CORRECTS, DELETES]
+  const CHANGING = [...EDITS, DELETES]
   const HOOK = ['GET /webhooks/{id}', 'DELETE /webhooks/{id}']
   const HOOKS = ['GET /webhooks', 'POST /webhooks']
   /** Settings that admins send as a body, and all that only admins may do besides purges. */
   const SETS = ['PUT /sources/{source}', 'POST /webhooks']
   const OF_ADMINS = ['PUT /sources/{source}', ...HOOKS, ...HOOK]
   /** The operations at paths that serve both submissions and reads. */
-  const BOTH = ['/feedbacks', '/conversations'].flatMap((path) => [`POST ${path}`, `GET ${path}`])
-  const OF_ONE = [...CHANGING, 'GET /feedbacks/{id}']
+  const BOTH = ['/feedbacks', '/conversations', '/themes'].flatMap((path) => [`POST ${path}`, `GET ${path}`])
+  const OF_ONE = ['PATCH /feedbacks/{id}', DELETES, 'GET /feedbacks/{id}']
+  const OF_THEME = ['PATCH /themes/{id}', 'GET /themes/{id}']
   const METRICS = 'GET /metrics'
   const HEALTH = ['GET /healthz', 'GET /readyz']
   /** A malformed header `Host` is refused at any path. */
@@ -60,13 +62,13 @@ describe('the answers in the OpenAPI document', () => {
     forbidden: [
       [{ refused: 'forbidden', needs: 'submit' }, [...SUBMITTING, RECEIPTS]],
       [{ refused: 'forbidden', needs: 'admin' }, [PURGES, DELETES, ...OF_ADMINS]],
-      [{ refused: 'forbidden', needs: 'edit' }, [CORRECTS]],
+      [{ refused: 'forbidden', needs: 'edit' }, EDITS],
       [{ refused: 'forbidden', needs: 'read' }, READS],
     ],
-    'not-json': [[{ refused: 'not-json' }, [...POSTS, CORRECTS, ...SETS]]],
-    'too-large': [[{ refused: 'too-large', maxBytes: 1 }, [...POSTS, CORRECTS, ...SETS]]],
+    'not-json': [[{ refused: 'not-json' }, [...POSTS, ...EDITS, ...SETS]]],
+    'too-large': [[{ refused: 'too-large', maxBytes: 1 }, [...POSTS, ...EDITS, ...SETS]]],
     'too-large-propagated': [[{ refused: 'too-large-propagated', maxBytes: 1 }, ['POST /conversations']]],
-    'too-slow': [[{ refused: 'too-slow' }, [...POSTS, CORRECTS, ...SETS]]],
+    'too-slow': [[{ refused: 'too-slow' }, [...POSTS, ...EDITS, ...SETS]]],
     invalid: [[{ refused: 'invalid', problems: [{ message: 'The body is required', path: '' }] }, EVERYWHERE]],
     'rate-limited': [
       [{ refused: 'rate-limited', most: 10, windowSeconds: 60, retryAfterSeconds: 6 }, [...SINGLE, ...CHANGING]],
@@ -81,10 +83,11 @@ describe('the answers in the OpenAPI document', () => {
       [{ refused: 'wrong-method', allow: 'GET, POST' }, [...BOTH, ...HOOKS]],
       [{ refused: 'wrong-method', allow: 'GET, DELETE' }, HOOK],
       [{ refused: 'wrong-method', allow: 'GET, PATCH, DELETE' }, OF_ONE],
+      [{ refused: 'wrong-method', allow: 'GET, PATCH' }, OF_THEME],
       [{ refused: 'wrong-method', allow: 'PUT' }, ['PUT /sources/{source}']],
       [
         { refused: 'wrong-method', allow: 'GET' },
-        [RECEIPTS, METRICS, ...HEALTH, ...READS.filter((name) => ![...BOTH, ...OF_ONE].includes(name))],
+        [RECEIPTS, METRICS, ...HEALTH, ...READS.filter((name) => ![...BOTH, ...OF_ONE, ...OF_THEME].includes(name))],
       ],
     ],
     unavailable: [
