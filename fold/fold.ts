@@ -174,6 +174,8 @@ export class Fold {
         return this.#accounts.profiles.learnById(row.key, row.profile)
       case 'project':
         return this.#projects.learn(row.key)
+      case 'theme':
+        return this.#themes.learn(row)
       case 'feedback':
         return this.#feedbacks.learn(row)
       // `learn` takes these rows together, and `nextStep` in worker/apply/ reads the receipts.

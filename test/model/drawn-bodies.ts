@@ -111,6 +111,13 @@ export const feedbackIn = (realm: Realm, submissionIds: readonly string[]): fc.A
     .map((parts) => Object.assign({}, ...parts) as object)
 }
 
+/** The id of no record. */
+export const UNKNOWN_ID = '4f6b0f0e-8f0a-4b61-9d0b-3f3c1f2f9b77'
+
+/** One of the latest feedback and themes of the history, and none (`namingLatest`). */
+const latestFeedback = oneOf(['feedback 0', 'feedback 1', 'feedback 2', UNKNOWN_ID])
+const latestTheme = oneOf(['theme 0', 'theme 1', 'theme 2', UNKNOWN_ID])
+
 /** Corrections of some of the feedback above, of no feedback, and undone ones. */
 export const correctionIn = (realm: Realm, submissionIds: readonly string[]): fc.Arbitrary<object> =>
   body(
@@ -120,35 +127,28 @@ export const correctionIn = (realm: Realm, submissionIds: readonly string[]): fc
       rating: fc.option(number, { freq: 2 }),
       isHidden: fc.option(fc.boolean(), { freq: 2 }),
       kind: fc.option(oneOf(['problem', 'praise']), { freq: 2 }),
-      themeId: fc.option(oneOf([...submissionIds, UNKNOWN_ID]), { freq: 2 }),
+      themeId: fc.option(latestTheme, { freq: 2 }),
     },
     ['id'],
   ).map((drawn) => (Object.keys(drawn).length > 1 ? drawn : { ...drawn, isHidden: null }))
 
 const themeName = oneOf(['Login', ' Speed ', 'Login'])
 
-/** Themes of some of the feedback above. A theme has the id of its submission. */
-export const newThemeIn = (realm: Realm, submissionIds: readonly string[]): fc.Arbitrary<object> =>
-  body({ name: themeName, feedbackIds: idsIn(realm, submissionIds) }, ['name', 'feedbackIds'])
+const feedbackIds = fc.array(latestFeedback, { minLength: 1, maxLength: 3 })
 
-/** Edits of themes, some of which exist. */
-export const themeEditIn = (realm: Realm, submissionIds: readonly string[]): fc.Arbitrary<object> => {
-  const theme = oneOf([...submissionIds, UNKNOWN_ID])
-  return body(
-    {
-      id: theme,
-      name: fc.option(themeName),
-      isHidden: fc.option(fc.boolean()),
-      mergedInto: fc.option(theme),
-      feedbackIds: fc.option(idsIn(realm, submissionIds)),
-      removedFeedbackIds: fc.option(idsIn(realm, submissionIds)),
-    },
-    ['id', 'name'],
-  ).filter((drawn) => (drawn as { mergedInto?: string }).mergedInto !== (drawn as { id: string }).id)
-}
+export const newTheme: fc.Arbitrary<object> = body({ name: themeName, feedbackIds }, ['name', 'feedbackIds'])
 
-const idsIn = (realm: Realm, submissionIds: readonly string[]): fc.Arbitrary<string[]> =>
-  fc.array(oneOf([...recordIds(realm, submissionIds), UNKNOWN_ID]), { maxLength: 3 })
+export const themeEdit: fc.Arbitrary<object> = body(
+  {
+    id: latestTheme,
+    name: fc.option(themeName),
+    isHidden: fc.option(fc.boolean()),
+    mergedInto: fc.option(latestTheme),
+    feedbackIds: fc.option(feedbackIds),
+    removedFeedbackIds: fc.option(feedbackIds),
+  },
+  ['id', 'name'],
+)
 
 /** Deletions of some of the feedback above, and of no feedback. */
 export const deletionIn = (realm: Realm, submissionIds: readonly string[]): fc.Arbitrary<object> =>
@@ -195,8 +195,6 @@ const referenceTo = (
     { weight: 3, arbitrary: body<Record<string, unknown>, string>(contradictory, []) },
   )
 }
-
-const UNKNOWN_ID = '4f6b0f0e-8f0a-4b61-9d0b-3f3c1f2f9b77'
 
 /** Also ids that follow a deletion. */
 const recordIds = (realm: Realm, submissionIds: readonly string[]): string[] => {

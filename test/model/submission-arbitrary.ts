@@ -4,7 +4,7 @@ import { accountRecord, contactRecord } from '../../contract/contact-record.ts'
 import { conversationRecord } from '../../contract/conversation-record.ts'
 import { correction, deletion } from '../../contract/correction.ts'
 import { newTheme, themeEdit } from '../../contract/theme-edit.ts'
-import { feedbackRecord } from '../../contract/feedback-record.ts'
+import { feedbackId, feedbackRecord } from '../../contract/feedback-record.ts'
 import { purgeRequest } from '../../contract/purge-request.ts'
 import type { Submission } from '../../contract/submission.ts'
 import type { HashKey, Realm } from '../../contract/identity/keys.ts'
@@ -15,9 +15,10 @@ import {
   correctionIn,
   deletionIn,
   feedbackIn,
-  newThemeIn,
+  newTheme as drawnTheme,
   purge,
-  themeEditIn,
+  themeEdit as drawnEdit,
+  UNKNOWN_ID,
 } from './drawn-bodies.ts'
 
 /** The workspaces and the most submissions of a history, unless a test gives others. */
@@ -27,7 +28,7 @@ const FIRST_WORKSPACE_WEIGHT = 4
 /** The first number of each workspace. Numbers have gaps only at dead submissions. */
 const FIRST_NUMBER = 1_000_000
 /** Feedback may name the ids of this many first submissions of its workspace. */
-const NAMED_SUBMISSIONS = 6
+const NAMED_SUBMISSIONS = 4
 /** The most submissions that are queued at an admission. */
 const MOST_QUEUED = 8
 /** A replay follows within this many submissions after the dead submission. */
@@ -73,7 +74,7 @@ export const submissionHistories = ({
       const submission = back === null ? own : (entries.at(-1 - back) ?? own)
       entries.push({ ...submission, ...circumstances })
     }
-    return accept(entries, workspaceIds)
+    return accept(entries, { hashKey, workspaceIds })
   })
 }
 
@@ -98,8 +99,12 @@ const fate = (replays: boolean): fc.Arbitrary<Fate> =>
 type Dead = Drawn & { submissionId: string; originalNumber: number; replayAt: number }
 
 /** Assigns the numbers. A dead submission returns after `replayedAfter` others, or at the end. */
-const accept = (drawn: readonly (Drawn & Fate)[], workspaceIds: readonly string[]): Submission[] => {
+const accept = (
+  drawn: readonly (Drawn & Fate)[],
+  { hashKey, workspaceIds }: { hashKey: HashKey; workspaceIds: readonly string[] },
+): Submission[] => {
   const counts = workspaceIds.map(() => 0)
+  const latest = workspaceIds.map((): Latest => ({ themes: [], feedback: [] }))
   const accepted: Submission[] = []
   let dead: Dead[] = []
   const enter = (
@@ -108,7 +113,17 @@ const accept = (drawn: readonly (Drawn & Fate)[], workspaceIds: readonly string[
   ): void => {
     const number = FIRST_NUMBER + counts[workspace]!
     counts[workspace]! += 1
-    accepted.push(parsed({ workspaceId: workspaceIds[workspace]!, number, operation, body, ...more }))
+    const workspaceId = workspaceIds[workspace]!
+    const named = namingLatest(body, latest[workspace]!)
+    const submission = parsed({ workspaceId, number, operation, body: named, ...more })
+    accepted.push(submission)
+    // Without a feedback, no theme comes into being.
+    if (operation === 'create_theme' && latest[workspace]!.feedback.length > 0)
+      latest[workspace]!.themes.push(submission.submissionId)
+    if (submission.operation === 'create_feedback')
+      latest[workspace]!.feedback.push(
+        feedbackId({ hashKey, workspaceId, submissionId: submission.submissionId }, submission.body),
+      )
   }
   const replay = (isDue: (submission: Dead) => boolean): void => {
     const due = dead.filter(isDue)
@@ -131,6 +146,22 @@ const accept = (drawn: readonly (Drawn & Fate)[], workspaceIds: readonly string[
   }
   replay(() => true)
   return accepted
+}
+
+/** The ids of the themes and of the feedback of a workspace, in their order. */
+type Latest = { themes: string[]; feedback: string[] }
+
+/** Replaces names such as `theme 0`, the latest one, by ids. */
+const namingLatest = (body: unknown, { themes, feedback }: Latest): unknown => {
+  const named = JSON.parse(JSON.stringify(body), (member, value: unknown) => {
+    const [, kind, back] = (typeof value === 'string' && /^(theme|feedback) (\d)$/.exec(value)) || []
+    if (back === undefined) return value
+    const ids = kind === 'theme' ? themes : feedback
+    if (member === 'id') return ids.at(-1 - Number(back)) ?? ids.at(-1) ?? UNKNOWN_ID
+    // Without a theme, the other members still count.
+    return ids.at(-1 - Number(back)) ?? (member === 'themeId' || member === 'mergedInto' ? null : UNKNOWN_ID)
+  }) as { id?: string; mergedInto?: string }
+  return named.mergedInto !== undefined && named.mergedInto === named.id ? { ...named, mergedInto: null } : named
 }
 
 const SCHEMAS = {
@@ -165,7 +196,7 @@ const submissionsOf = (
   const as = (operation: Drawn['operation']) => (body: unknown) => ({ workspace, operation, body })
   const named = Array.from({ length: NAMED_SUBMISSIONS }, (_, count) => submissionIdOf(workspace, count))
   return fc.oneof(
-    { weight: 5, arbitrary: feedbackIn(realm, named).map(as('create_feedback')) },
+    { weight: themes ? 14 : 5, arbitrary: feedbackIn(realm, named).map(as('create_feedback')) },
     { weight: 4, arbitrary: contact.map(as('identify_contact')) },
     { weight: 2, arbitrary: account.map(as('identify_account')) },
     { weight: 2, arbitrary: conversation.map(as('submit_conversation')) },
@@ -178,8 +209,8 @@ const submissionsOf = (
       : []),
     ...(themes
       ? [
-          { weight: 4, arbitrary: newThemeIn(realm, named).map(as('create_theme')) },
-          { weight: 4, arbitrary: themeEditIn(realm, named).map(as('edit_theme')) },
+          { weight: 5, arbitrary: drawnTheme.map(as('create_theme')) },
+          { weight: 5, arbitrary: drawnEdit.map(as('edit_theme')) },
         ]
       : []),
   )
