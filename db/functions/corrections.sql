@@ -34,6 +34,7 @@ declare
   hides boolean;
   new_rating double precision;
 begin
+  perform take_off_sums(ws, array[feedback_id]);
   select * into f from feedback where workspace_id = ws and id = feedback_id;
   sent := coalesce(f.uncorrected,
     sent_values(f.rating, case when not f.tags_generated then f.tags end));

@@ -3,6 +3,7 @@ import { conversationsToCount } from './conversation-counts.ts'
 import { type Dimensions, type DimensionParts, fieldsAmong, partsOf } from './dimensions.ts'
 import { type DeclaredFields, hasOwners, OWNER_JOINS } from './field-values.ts'
 import { conditionOf, type CountedKind, currentFilters, type FeedbackFilters, SATISFACTION } from './lists.ts'
+import { CUSTOMER_JOIN, LATER, sumsFor, sumsToCount, SUMMED } from './sums.ts'
 
 /** Satisfaction up to this is bad. */
 export const BAD = 0.4
@@ -47,18 +48,14 @@ export type FeedbackCounts = { total: Figures; groups: number; top: Group[]; nex
  * A week or month without feedback between others has a group as well, if it is the only dimension.
  */
 export const countFeedback = async (sql: Sql, request: CountRequest): Promise<FeedbackCounts> => {
-  const { workspaceId, of, by, filters, declared, limit, after } = request
+  const { workspaceId, by, filters, declared, limit, after } = request
   const asked = await currentFilters(sql, workspaceId, filters)
   const parts = by.map((name) => partsOf(name, declared))
   const keys = parts.map((_, at) => `k${at + 1}`)
   const texts = parts.map(({ text }, at) => `coalesce(${over(text, at)}, '')`)
   const rows = await sql.unsafe<CountRow[]>(
-    `with part as (
-      select ${keys.join()}, is_first, ${FIGURES}
-      from (${of === 'conversation' ? conversationsToCount(request) : rowsToCount(request)}) as x
-      group by ${keys.join()}, is_first
-    ),
-    found as (select ${keys.join()}, ${SUMS} from part group by ${keys.join()}),
+    `with ${partsToAdd(request, keys.join())},
+    found as (select ${keys.join()}, ${SUMS} from part where is_grouped group by ${keys.join()}),
     g as (${everyTime(parts)}),
     whole as (select ${SUMS}, (select count(*) from g) as groups from part where is_first),
     placed as (select g.*, ${rankOf(request)} as rank from g),
@@ -83,6 +80,24 @@ export const countFeedback = async (sql: Sql, request: CountRequest): Promise<Fe
     top: top.map((row) => groupOf(row, by)),
     next: last && [last.rank, last.key_1 ?? '', ...(by.length > 1 ? [last.key_2 ?? ''] : [])],
   }
+}
+
+/**
+ * The figures of groups in parts: `is_grouped` and `is_first` say whether a part counts in its group,
+ * and in the total. Where sums of all feedback answer, only the feedback after them is read. One
+ * statement reads both, so it counts the feedback of one moment.
+ */
+const partsToAdd = (request: CountRequest, keys: string): string => {
+  const { of, by } = request
+  const sums = sumsFor(request)
+  const rows = of === 'conversation' ? conversationsToCount(request) : rowsToCount(request, '', sums && LATER)
+  const read = `select ${keys}, true as is_grouped, is_first, ${FIGURES} from (${rows}) as x group by ${keys}, is_first`
+  return sums === undefined
+    ? `part as (${read})`
+    : `${SUMMED}, part as (
+        select ${keys}, is_grouped, is_first, ${SUMS} from (${sumsToCount(by, sums)}) as y group by ${keys}, is_grouped, is_first
+        union all ${read}
+      )`
 }
 
 type CountRow = {
@@ -116,11 +131,11 @@ const groupOf = (row: CountRow, by: Dimensions): Group => ({
 /** SQL over the key of a dimension, which it calls `k`. */
 export const over = (text: string, at: number): string => text.replaceAll(/\bk\b/g, `k${at + 1}`)
 
-const FIGURES = `count(*) as feedback, count(satisfaction) as rated, sum(satisfaction) as total,
+const FIGURES = `count(*) as feedback, count(satisfaction) as rated, sum(satisfaction)::float8 as total,
   count(*) filter (where satisfaction <= ${BAD}) as bad`
 
 /** Adds up figures of groups. So the total needs no second pass over the rows. */
-const SUMS = `coalesce(sum(feedback), 0) as feedback, coalesce(sum(rated), 0) as rated, sum(total) as total,
+const SUMS = `coalesce(sum(feedback), 0) as feedback, coalesce(sum(rated), 0) as rated, sum(total)::float8 as total,
   coalesce(sum(bad), 0) as bad`
 
 /** The figures of a row, with four decimals. */
@@ -137,19 +152,18 @@ const figuresOf = (of: string, prefix: string): string => {
 export const rowsToCount = (
   { by, filters, declared = [] }: Pick<CountRequest, 'by' | 'filters' | 'declared'>,
   more = '',
+  condition = 'true',
 ): string => {
   const isByTag = by.includes('tag')
   const fields = [...fieldsAmong(by), ...Object.keys(filters.fields ?? {})]
-  const customer = by.includes('account')
-    ? 'left join contact as c on c.workspace_id = r.workspace_id and c.id = r.contact_id and r.account_id is null'
-    : ''
+  const customer = by.includes('account') ? CUSTOMER_JOIN : ''
   return `
     select ${by.map((name, at) => `${partsOf(name, declared).key} as k${at + 1}`).join()}, ${SATISFACTION} as satisfaction,
       ${isByTag ? 'generate_subscripts(t.tags_or_null, 1) = 1' : 'true'} as is_first${more}
     from feedback as r ${hasOwners(fields, declared) ? OWNER_JOINS : customer}
     left join source as s on s.workspace_id = r.workspace_id and s.source = r.source
     ${isByTag ? `cross join lateral (select coalesce(nullif(r.tags, '{}'), array[null])) as t (tags_or_null)` : ''}
-    where r.workspace_id = $1::uuid and ($2::jsonb is not null) and (${conditionOf(filters, declared)})`
+    where r.workspace_id = $1::uuid and ($2::jsonb is not null) and (${conditionOf(filters, declared)}) and ${condition}`
 }
 
 /** The groups. If the only dimension is a time, every time from the first to the last has one. */

@@ -10,6 +10,7 @@ export const OWNED_TABLES = [
   'tag_in_use',
   'tag_memory',
   'feedback',
+  'feedback_sum',
   'feedback_category',
   'conversation_contact',
   'conversation',

@@ -1,0 +1,169 @@
+-- Sums of feedback, so that a count of everything reads few rows (db/reads/sums.ts). The sums of a
+-- workspace have its feedback up to `summed_position`, but none that is hidden. A count adds the
+-- feedback after this position, which is little. So new feedback costs a save nothing: `sum_step` adds
+-- thousands at once. A function that changes or removes feedback first takes it off the sums, and
+-- gives the feedback that stays a new change position.
+--
+-- Satisfaction follows from the scale of the source, which can change. The sums have it by the summed
+-- scale of the source (summed_low, summed_high). While this is another scale, no count uses the sums,
+-- and `sum_step` sums the feedback of the source anew. A null summed_position says that the sums are
+-- being removed, to begin anew.
+
+-- How much feedback a step adds. A step holds the lock of the workspace for about a tenth of a second.
+create or replace function summed_at_once() returns integer
+  language sql immutable parallel safe as 'select 3000';
+
+-- Microseconds after a change until a step adds the feedback: tags and corrections often follow soon.
+create or replace function sum_delay() returns bigint
+  language sql immutable parallel safe as 'select 10000000';
+
+-- Adds feedback to the sums (sign 1), or takes it off (sign -1). A sum of no feedback goes, so the
+-- sums keep no trace of purged records. Satisfaction is summed as a decimal number: floating-point
+-- numbers would not come back to the former sum. The values come from variables, since Citus would
+-- insert from a query with groups elsewhere.
+create or replace function sum_feedback(ws uuid, ids uuid[], sign integer) returns void
+  language plpgsql
+  set enable_seqscan = off
+  set plan_cache_mode = force_custom_plan
+as $$
+declare
+  dimensions text[];
+  keys uuid[];
+  tags text[];
+  periods date[];
+  sources text[];
+  ratings double precision[];
+  counts bigint[];
+  rated_counts bigint[];
+  bad_counts bigint[];
+  satisfactions numeric[];
+  cell record;
+begin
+  select array_agg(c.dimension), array_agg(c.key), array_agg(c.tag), array_agg(c.period), array_agg(c.source),
+    array_agg(c.rating), array_agg(sign * c.feedback), array_agg(sign * c.rated), array_agg(sign * c.bad),
+    array_agg(sign * c.satisfaction)
+  into dimensions, keys, tags, periods, sources, ratings, counts, rated_counts, bad_counts, satisfactions
+  from (
+    select p.dimension, p.key, p.tag, p.period, p.source, p.rating, count(*) as feedback, count(f.satisfaction) as rated,
+      count(*) filter (where f.satisfaction <= 0.4) as bad, coalesce(sum(f.satisfaction), 0) as satisfaction
+    from (
+      select r.source, r.rating, r.contact_id, r.account_id, r.project_id, coalesce(nullif(r.tags, '{}'), array[null]) as tags,
+        (r.created_at at time zone 'utc')::date as day,
+        greatest(date_trunc('week', r.created_at at time zone 'utc'), date_trunc('month', r.created_at at time zone 'utc'))::date as part,
+        (case when r.rating between s.summed_low and s.summed_high
+          then (r.rating - s.summed_low) / (s.summed_high - s.summed_low) end)::numeric as satisfaction
+      from feedback as r
+      left join source as s on s.workspace_id = r.workspace_id and s.source = r.source
+      where r.workspace_id = ws and r.id = any (ids) and not r.is_hidden
+    ) as f
+    cross join lateral (
+      select 'time' as dimension, null::uuid as key, null as tag, f.day as period, f.source, f.rating
+      union all select 'project', f.project_id, null, null, f.source, null
+      union all select 'project and time', f.project_id, null, f.part, null, null
+      union all select case when f.account_id is null then 'customer' else 'customer of account' end, f.contact_id, null, null, f.source, null
+      union all select 'account', f.account_id, null, null, f.source, null where f.account_id is not null
+      union all select 'tag', null, t.tag, null, f.source, null from unnest(f.tags) as t (tag)
+      union all select 'tag and time', null, t.tag, f.part, null, null from unnest(f.tags) as t (tag)
+    ) as p
+    group by p.dimension, p.key, p.tag, p.period, p.source, p.rating
+  ) as c;
+  for cell in
+    insert into feedback_sum as s (
+      workspace_id, dimension, key, tag, period, source, rating, feedback, rated, bad, satisfaction)
+    select g.workspace_id, c.dimension, coalesce(c.key, category_id(ws, c.tag), no_key()), c.tag, coalesce(c.period, '-infinity'),
+      coalesce(c.source, ''), coalesce(c.rating, 'NaN'), c.feedback, c.rated, c.bad, c.satisfaction
+    from workspace_progress as g
+    cross join unnest(dimensions, keys, tags, periods, sources, ratings, counts, rated_counts, bad_counts, satisfactions)
+      as c (dimension, key, tag, period, source, rating, feedback, rated, bad, satisfaction)
+    where g.workspace_id = ws
+    on conflict (workspace_id, dimension, key, period, source, rating) do update set feedback = s.feedback + excluded.feedback,
+      rated = s.rated + excluded.rated, bad = s.bad + excluded.bad, satisfaction = s.satisfaction + excluded.satisfaction
+    returning s.dimension, s.key, s.period, s.source, s.rating, s.feedback
+  loop
+    continue when cell.feedback <> 0;
+    delete from feedback_sum as s
+    where s.workspace_id = ws and s.dimension = cell.dimension and s.key = cell.key and s.period = cell.period
+      and s.source = cell.source and s.rating = cell.rating;
+  end loop;
+end $$;
+
+-- The key of feedback without a project, a customer or tags.
+create or replace function no_key() returns uuid
+  language sql immutable parallel safe as $$ select '00000000-0000-0000-0000-000000000000'::uuid $$;
+
+-- Takes feedback off the sums that is about to change or to go. The caller holds the lock.
+create or replace function take_off_sums(ws uuid, ids uuid[]) returns void
+  language plpgsql
+  set enable_seqscan = off
+as $$
+declare
+  up_to bigint := (select g.summed_position from workspace_progress as g where g.workspace_id = ws);
+  summed uuid[];
+begin
+  if up_to is null or up_to = 0 then return; end if;
+  summed := array(select f.id from feedback as f where f.workspace_id = ws and f.id = any (ids) and f.change_position <= up_to);
+  if cardinality(summed) > 0 then perform sum_feedback(ws, summed, -1); end if;
+end $$;
+
+-- Brings the sums of a workspace closer to its feedback. Returns whether there is more to do at once.
+create or replace function sum_step(ws uuid) returns boolean
+  language plpgsql
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_sort = off
+  set plan_cache_mode = force_custom_plan
+as $$
+declare
+  settled bigint := microseconds_now() - sum_delay();
+  up_to bigint;
+  changed text;
+  ids uuid[];
+  rest integer;
+begin
+  if not lock_progress(ws) then return false; end if;
+  up_to := (select g.summed_position from workspace_progress as g where g.workspace_id = ws);
+  if up_to is null then return remove_sums(ws); end if;
+  changed := (
+    select s.source from source as s
+    where s.workspace_id = ws and (s.summed_low is distinct from s.scale_low or s.summed_high is distinct from s.scale_high) limit 1);
+  if changed is not null then return sum_anew(ws, changed, up_to); end if;
+  select array_agg(n.id), coalesce(max(n.change_position), up_to) into ids, up_to
+  from (
+    select f.id, f.change_position from feedback as f
+    where f.workspace_id = ws and f.change_position > up_to and f.change_position <= settled
+    order by f.change_position limit summed_at_once()
+  ) as n;
+  if ids is not null then perform sum_feedback(ws, ids, 1); end if;
+  rest := case when cardinality(ids) = summed_at_once() then summed_at_once()
+    else (select count(*) from feedback as f where f.workspace_id = ws and f.change_position > up_to) end;
+  update workspace_progress set summed_position = up_to, unsummed = rest where workspace_id = ws;
+  return coalesce(cardinality(ids) = summed_at_once(), false);
+end $$;
+
+-- Sums the feedback of a source by its changed scale: at once if it is little, else with all sums.
+create or replace function sum_anew(ws uuid, changed text, up_to bigint) returns boolean
+  language plpgsql as $$
+declare
+  ids uuid[] := array(
+    select f.id from feedback as f where f.workspace_id = ws and f.source = changed and f.change_position <= up_to
+    limit summed_at_once());
+begin
+  if cardinality(ids) = summed_at_once() then
+    update workspace_progress set summed_position = null where workspace_id = ws;
+    return true;
+  end if;
+  perform sum_feedback(ws, ids, -1);
+  update source set summed_low = scale_low, summed_high = scale_high where workspace_id = ws and source = changed;
+  perform sum_feedback(ws, ids, 1);
+  return true;
+end $$;
+
+-- Removes the next sums of a workspace. After the last, the sums begin anew, by the scales of now.
+create or replace function remove_sums(ws uuid) returns boolean
+  language plpgsql as $$
+begin
+  if delete_rows(ws, 'feedback_sum', summed_at_once()) = summed_at_once() then return true; end if;
+  update source set summed_low = scale_low, summed_high = scale_high where workspace_id = ws;
+  update workspace_progress set summed_position = 0 where workspace_id = ws;
+  return true;
+end $$;
