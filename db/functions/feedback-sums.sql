@@ -17,11 +17,12 @@ create or replace function summed_at_once() returns integer
 create or replace function sum_delay() returns bigint
   language sql immutable parallel safe as 'select 10000000';
 
--- Adds feedback to the sums (sign 1), or takes it off (sign -1). A sum of no feedback goes, so the
--- sums keep no trace of purged records. Satisfaction is summed as a decimal number: floating-point
--- numbers would not come back to the former sum. The values come from variables, since Citus would
--- insert from a query with groups elsewhere.
-create or replace function sum_feedback(ws uuid, ids uuid[], sign integer) returns void
+-- Adds feedback to the sums (sign 1), or takes it off (sign -1): all with change positions after `after`
+-- and up to `up_to`, or of that only the given ids. A sum of no feedback goes, so the sums keep no trace
+-- of purged records. Satisfaction is summed as a decimal number: floating-point numbers would not come
+-- back to the former sum. The sums come from variables, since Citus would run an insert from a query
+-- with groups elsewhere.
+create or replace function sum_feedback(ws uuid, ids uuid[], after bigint, up_to bigint, sign integer) returns void
   language plpgsql
   set enable_seqscan = off
   set plan_cache_mode = force_custom_plan
@@ -39,33 +40,40 @@ declare
   satisfactions numeric[];
   cell record;
 begin
+  with f as materialized (
+    select r.source, r.rating, r.contact_id, r.account_id, r.account_id is null as is_alone, r.project_id,
+      coalesce(nullif(r.tags, '{}'), array[null]) as tags, (r.created_at at time zone 'utc')::date as day,
+      greatest(date_trunc('week', r.created_at at time zone 'utc'), date_trunc('month', r.created_at at time zone 'utc'))::date as part,
+      (case when r.rating between s.summed_low and s.summed_high
+        then (r.rating - s.summed_low) / (s.summed_high - s.summed_low) end)::numeric as satisfaction
+    from feedback as r
+    left join source as s on s.workspace_id = r.workspace_id and s.source = r.source
+    where r.workspace_id = ws and (ids is null or r.id = any (ids)) and r.change_position > after and r.change_position <= up_to
+      and not r.is_hidden
+  )
   select array_agg(c.dimension), array_agg(c.key), array_agg(c.tag), array_agg(c.period), array_agg(c.source),
     array_agg(c.rating), array_agg(sign * c.feedback), array_agg(sign * c.rated), array_agg(sign * c.bad),
     array_agg(sign * c.satisfaction)
   into dimensions, keys, tags, periods, sources, ratings, counts, rated_counts, bad_counts, satisfactions
   from (
-    select p.dimension, p.key, p.tag, p.period, p.source, p.rating, count(*) as feedback, count(f.satisfaction) as rated,
-      count(*) filter (where f.satisfaction <= 0.4) as bad, coalesce(sum(f.satisfaction), 0) as satisfaction
-    from (
-      select r.source, r.rating, r.contact_id, r.account_id, r.project_id, coalesce(nullif(r.tags, '{}'), array[null]) as tags,
-        (r.created_at at time zone 'utc')::date as day,
-        greatest(date_trunc('week', r.created_at at time zone 'utc'), date_trunc('month', r.created_at at time zone 'utc'))::date as part,
-        (case when r.rating between s.summed_low and s.summed_high
-          then (r.rating - s.summed_low) / (s.summed_high - s.summed_low) end)::numeric as satisfaction
-      from feedback as r
-      left join source as s on s.workspace_id = r.workspace_id and s.source = r.source
-      where r.workspace_id = ws and r.id = any (ids) and not r.is_hidden
-    ) as f
-    cross join lateral (
-      select 'time' as dimension, null::uuid as key, null as tag, f.day as period, f.source, f.rating
-      union all select 'project', f.project_id, null, null, f.source, null
-      union all select 'project and time', f.project_id, null, f.part, null, null
-      union all select case when f.account_id is null then 'customer' else 'customer of account' end, f.contact_id, null, null, f.source, null
-      union all select 'account', f.account_id, null, null, f.source, null where f.account_id is not null
-      union all select 'tag', null, t.tag, null, f.source, null from unnest(f.tags) as t (tag)
-      union all select 'tag and time', null, t.tag, f.part, null, null from unnest(f.tags) as t (tag)
-    ) as p
-    group by p.dimension, p.key, p.tag, p.period, p.source, p.rating
+    select case
+        when grouping(day) = 0 then 'time'
+        when grouping(account_id) = 0 then 'account'
+        when grouping(contact_id) = 0 then case when is_alone then 'customer' else 'customer of account' end
+        when grouping(part) = 0 then 'project and time'
+        else 'project'
+      end as dimension, coalesce(project_id, account_id, contact_id) as key, null as tag, coalesce(day, part) as period, source,
+      rating, count(*) as feedback, count(satisfaction) as rated, count(*) filter (where satisfaction <= 0.4) as bad,
+      coalesce(sum(satisfaction), 0) as satisfaction
+    from f
+    group by grouping sets (
+      (day, source, rating), (project_id, source), (project_id, part), (contact_id, is_alone, source), (account_id, source))
+    having grouping(account_id) = 1 or account_id is not null
+    union all
+    select case when grouping(part) = 0 then 'tag and time' else 'tag' end, null, tag, part, source, null, count(*) as feedback, count(satisfaction) as rated, count(*) filter (where satisfaction <= 0.4) as bad,
+      coalesce(sum(satisfaction), 0) as satisfaction
+    from f cross join lateral unnest(f.tags) as t (tag)
+    group by grouping sets ((tag, source), (tag, part))
   ) as c;
   for cell in
     insert into feedback_sum as s (
@@ -102,7 +110,7 @@ declare
 begin
   if up_to is null or up_to = 0 then return; end if;
   summed := array(select f.id from feedback as f where f.workspace_id = ws and f.id = any (ids) and f.change_position <= up_to);
-  if cardinality(summed) > 0 then perform sum_feedback(ws, summed, -1); end if;
+  if cardinality(summed) > 0 then perform sum_feedback(ws, summed, 0, up_to, -1); end if;
 end $$;
 
 -- Brings the sums of a workspace closer to its feedback. Returns whether there is more to do at once.
@@ -115,29 +123,30 @@ create or replace function sum_step(ws uuid) returns boolean
 as $$
 declare
   settled bigint := microseconds_now() - sum_delay();
+  former bigint;
   up_to bigint;
   changed text;
-  ids uuid[];
+  taken integer;
   rest integer;
 begin
   if not lock_progress(ws) then return false; end if;
-  up_to := (select g.summed_position from workspace_progress as g where g.workspace_id = ws);
-  if up_to is null then return remove_sums(ws); end if;
+  former := (select g.summed_position from workspace_progress as g where g.workspace_id = ws);
+  if former is null then return remove_sums(ws); end if;
   changed := (
     select s.source from source as s
     where s.workspace_id = ws and (s.summed_low is distinct from s.scale_low or s.summed_high is distinct from s.scale_high) limit 1);
-  if changed is not null then return sum_anew(ws, changed, up_to); end if;
-  select array_agg(n.id), coalesce(max(n.change_position), up_to) into ids, up_to
+  if changed is not null then return sum_anew(ws, changed, former); end if;
+  select count(*), coalesce(max(n.change_position), former) into taken, up_to
   from (
-    select f.id, f.change_position from feedback as f
-    where f.workspace_id = ws and f.change_position > up_to and f.change_position <= settled
+    select f.change_position from feedback as f
+    where f.workspace_id = ws and f.change_position > former and f.change_position <= settled
     order by f.change_position limit summed_at_once()
   ) as n;
-  if ids is not null then perform sum_feedback(ws, ids, 1); end if;
-  rest := case when cardinality(ids) = summed_at_once() then summed_at_once()
+  if taken > 0 then perform sum_feedback(ws, null, former, up_to, 1); end if;
+  rest := case when taken = summed_at_once() then summed_at_once()
     else (select count(*) from feedback as f where f.workspace_id = ws and f.change_position > up_to) end;
   update workspace_progress set summed_position = up_to, unsummed = rest where workspace_id = ws;
-  return coalesce(cardinality(ids) = summed_at_once(), false);
+  return taken = summed_at_once();
 end $$;
 
 -- Sums the feedback of a source by its changed scale: at once if it is little, else with all sums.
@@ -152,9 +161,9 @@ begin
     update workspace_progress set summed_position = null where workspace_id = ws;
     return true;
   end if;
-  perform sum_feedback(ws, ids, -1);
+  perform sum_feedback(ws, ids, 0, up_to, -1);
   update source set summed_low = scale_low, summed_high = scale_high where workspace_id = ws and source = changed;
-  perform sum_feedback(ws, ids, 1);
+  perform sum_feedback(ws, ids, 0, up_to, 1);
   return true;
 end $$;
 
