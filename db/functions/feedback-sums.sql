@@ -25,6 +25,8 @@ create or replace function sum_delay() returns bigint
 create or replace function sum_feedback(ws uuid, ids uuid[], after bigint, up_to bigint, sign integer) returns void
   language plpgsql
   set enable_seqscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
   set plan_cache_mode = force_custom_plan
 as $$
 declare
@@ -38,7 +40,6 @@ declare
   rated_counts bigint[];
   bad_counts bigint[];
   satisfactions numeric[];
-  cell record;
 begin
   with f as materialized (
     select r.source, r.rating, r.contact_id, r.account_id, r.account_id is null as is_alone, r.project_id,
@@ -51,9 +52,9 @@ begin
     where r.workspace_id = ws and (ids is null or r.id = any (ids)) and r.change_position > after and r.change_position <= up_to
       and not r.is_hidden
   )
-  select array_agg(c.dimension), array_agg(c.key), array_agg(c.tag), array_agg(c.period), array_agg(c.source),
-    array_agg(c.rating), array_agg(sign * c.feedback), array_agg(sign * c.rated), array_agg(sign * c.bad),
-    array_agg(sign * c.satisfaction)
+  select array_agg(c.dimension), array_agg(coalesce(c.key, category_id(ws, c.tag), no_key())), array_agg(c.tag),
+    array_agg(coalesce(c.period, '-infinity')), array_agg(coalesce(c.source, '')), array_agg(coalesce(c.rating, 'NaN')),
+    array_agg(sign * c.feedback), array_agg(sign * c.rated), array_agg(sign * c.bad), array_agg(sign * c.satisfaction)
   into dimensions, keys, tags, periods, sources, ratings, counts, rated_counts, bad_counts, satisfactions
   from (
     select case
@@ -75,24 +76,19 @@ begin
     from f cross join lateral unnest(f.tags) as t (tag)
     group by grouping sets ((tag, source), (tag, part))
   ) as c;
-  for cell in
-    insert into feedback_sum as s (
-      workspace_id, dimension, key, tag, period, source, rating, feedback, rated, bad, satisfaction)
-    select g.workspace_id, c.dimension, coalesce(c.key, category_id(ws, c.tag), no_key()), c.tag, coalesce(c.period, '-infinity'),
-      coalesce(c.source, ''), coalesce(c.rating, 'NaN'), c.feedback, c.rated, c.bad, c.satisfaction
-    from workspace_progress as g
-    cross join unnest(dimensions, keys, tags, periods, sources, ratings, counts, rated_counts, bad_counts, satisfactions)
-      as c (dimension, key, tag, period, source, rating, feedback, rated, bad, satisfaction)
-    where g.workspace_id = ws
-    on conflict (workspace_id, dimension, key, period, source, rating) do update set feedback = s.feedback + excluded.feedback,
-      rated = s.rated + excluded.rated, bad = s.bad + excluded.bad, satisfaction = s.satisfaction + excluded.satisfaction
-    returning s.dimension, s.key, s.period, s.source, s.rating, s.feedback
-  loop
-    continue when cell.feedback <> 0;
-    delete from feedback_sum as s
-    where s.workspace_id = ws and s.dimension = cell.dimension and s.key = cell.key and s.period = cell.period
-      and s.source = cell.source and s.rating = cell.rating;
-  end loop;
+  insert into feedback_sum as s (
+    workspace_id, dimension, key, tag, period, source, rating, feedback, rated, bad, satisfaction)
+  select g.workspace_id, c.*
+  from workspace_progress as g
+  cross join unnest(dimensions, keys, tags, periods, sources, ratings, counts, rated_counts, bad_counts, satisfactions) as c
+  where g.workspace_id = ws
+  on conflict (workspace_id, dimension, key, period, source, rating) do update set feedback = s.feedback + excluded.feedback,
+    rated = s.rated + excluded.rated, bad = s.bad + excluded.bad, satisfaction = s.satisfaction + excluded.satisfaction;
+  if sign > 0 then return; end if;
+  delete from feedback_sum as s
+  using unnest(dimensions, keys, periods, sources, ratings) as c (dimension, key, period, source, rating)
+  where s.workspace_id = ws and s.dimension = c.dimension and s.key = c.key and s.period = c.period and s.source = c.source
+    and s.rating = c.rating and s.feedback = 0;
 end $$;
 
 -- The key of feedback without a project, a customer or tags.

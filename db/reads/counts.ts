@@ -44,7 +44,8 @@ export type GroupPlace = readonly [rank: number, ...keys: string[]]
 export type FeedbackCounts = { total: Figures; groups: number; top: Group[]; next: GroupPlace | undefined }
 
 /**
- * Counts feedback, in total and in groups. By tag, a feedback counts in the group of each of its tags.
+ * Counts feedback, in total and in groups. `cut` spares the texts of most groups, which cost more than
+ * their figures. By tag, a feedback counts in the group of each of its tags.
  * A week or month without feedback between others has a group as well, if it is the only dimension.
  */
 export const countFeedback = async (sql: Sql, request: CountRequest): Promise<FeedbackCounts> => {
@@ -56,11 +57,12 @@ export const countFeedback = async (sql: Sql, request: CountRequest): Promise<Fe
   const rows = await sql.unsafe<CountRow[]>(
     `with ${partsToAdd(request, keys.join())},
     found as (select ${keys.join()}, ${SUMS} from part where is_grouped group by ${keys.join()}),
-    g as (${everyTime(parts)}),
-    whole as (select ${SUMS}, (select count(*) from g) as groups from part where is_first),
-    placed as (select g.*, ${rankOf(request)} as rank from g),
+    placed as (select g.*, ${rankOf(request)} as rank from (${everyTime(parts)}) as g),
+    whole as (${wholeOf(request)}),
+    cut as (select rank from placed ${after ? 'where rank > $4::float8' : ''} order by rank limit 1 offset $3 - 1),
     shown as (
-      select * from placed ${after ? `where (rank, ${texts.join()}) > ($4::float8, ${keys.map((_, at) => `$${at + 5}`).join()})` : ''}
+      select * from placed where rank <= coalesce((select rank from cut), 'infinity')
+        ${after ? `and rank >= $4::float8 and (rank, ${texts.join()}) > ($4::float8, ${keys.map((_, at) => `$${at + 5}`).join()})` : ''}
       order by rank, ${texts.join()} limit $3
     )
     select ${figuresOf('w', 'all_')}, w.groups::float8, s.rank,
@@ -94,11 +96,14 @@ const partsToAdd = (request: CountRequest, keys: string): string => {
   const read = `select ${keys}, true as is_grouped, is_first, ${FIGURES} from (${rows}) as x group by ${keys}, is_first`
   return sums === undefined
     ? `part as (${read})`
-    : `${SUMMED}, part as (
-        select ${keys}, is_grouped, is_first, ${SUMS} from (${sumsToCount(by, sums)}) as y group by ${keys}, is_grouped, is_first
-        union all ${read}
-      )`
+    : `${SUMMED}, part as (${sumsToCount(by, sums)} union all ${read})`
 }
+
+/** The total. If each feedback counts in one group, the groups add up to it. */
+const wholeOf = ({ of, by }: CountRequest): string =>
+  of === 'conversation' || by.includes('tag')
+    ? `select ${SUMS}, (select count(*) from placed) as groups from part where is_first`
+    : `select ${SUMS}, count(*) as groups from placed`
 
 type CountRow = {
   all_feedback: number

@@ -75,7 +75,7 @@ export const sumsToCount = (by: Dimensions, sums: readonly string[]): string => 
     : ''
   return `
     select ${by.map((name, at) => `${KEYS[name]} as k${at + 1}`).join()}, ${isByTag ? `not ${isTime}` : 'true'} as is_grouped,
-      ${isByTag ? isTime : 'true'} as is_first, r.feedback, r.rated, r.bad, r.satisfaction as total
+      ${isByTag ? isTime : 'true'} as is_first, r.feedback, r.rated, r.satisfaction::float8 as total, r.bad
     from feedback_sum as r ${customer}
     where r.workspace_id = $1 and r.dimension in (${read.map((sum) => `'${sum}'`).join()}) and (select up_to from summed) is not null`
 }
