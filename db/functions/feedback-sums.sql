@@ -71,8 +71,8 @@ begin
       (day, source, rating), (project_id, source), (project_id, part), (contact_id, is_alone, source), (account_id, source))
     having grouping(account_id) = 1 or account_id is not null
     union all
-    select case when grouping(part) = 0 then 'tag and time' else 'tag' end, null, tag, part, source, null, count(*) as feedback, count(satisfaction) as rated, count(*) filter (where satisfaction <= 0.4) as bad,
-      coalesce(sum(satisfaction), 0) as satisfaction
+    select case when grouping(part) = 0 then 'tag and time' else 'tag' end, null, tag, part, source, null, count(*),
+      count(satisfaction), count(*) filter (where satisfaction <= 0.4), coalesce(sum(satisfaction), 0)
     from f cross join lateral unnest(f.tags) as t (tag)
     group by grouping sets ((tag, source), (tag, part))
   ) as c;
@@ -84,11 +84,32 @@ begin
   where g.workspace_id = ws
   on conflict (workspace_id, dimension, key, period, source, rating) do update set feedback = s.feedback + excluded.feedback,
     rated = s.rated + excluded.rated, bad = s.bad + excluded.bad, satisfaction = s.satisfaction + excluded.satisfaction;
-  if sign > 0 then return; end if;
-  delete from feedback_sum as s
-  using unnest(dimensions, keys, periods, sources, ratings) as c (dimension, key, period, source, rating)
-  where s.workspace_id = ws and s.dimension = c.dimension and s.key = c.key and s.period = c.period and s.source = c.source
-    and s.rating = c.rating and s.feedback = 0;
+  if sign < 0 then perform remove_empty_sums(ws, dimensions, keys, periods, sources, ratings); end if;
+end $$;
+
+-- Removes the sums of no feedback among these, one by one.
+create or replace function remove_empty_sums(
+  ws uuid, dimensions text[], keys uuid[], periods date[], sources text[], ratings double precision[]) returns void
+  language plpgsql
+  set enable_seqscan = off
+  set plan_cache_mode = force_generic_plan
+as $$
+declare
+  c record;
+begin
+  for c in
+    select e.* from unnest(dimensions, keys, periods, sources, ratings) as e (dimension, key, period, source, rating)
+    cross join lateral (
+      select from feedback_sum as s
+      where s.workspace_id = ws and s.dimension = e.dimension and s.key = e.key and s.period = e.period
+        and s.source = e.source and s.rating = e.rating and s.feedback = 0
+      limit 1
+    ) as s
+  loop
+    delete from feedback_sum as s
+    where s.workspace_id = ws and s.dimension = c.dimension and s.key = c.key and s.period = c.period
+      and s.source = c.source and s.rating = c.rating;
+  end loop;
 end $$;
 
 -- The key of feedback without a project, a customer or tags.
@@ -105,7 +126,11 @@ declare
   summed uuid[];
 begin
   if up_to is null or up_to = 0 then return; end if;
-  summed := array(select f.id from feedback as f where f.workspace_id = ws and f.id = any (ids) and f.change_position <= up_to);
+  summed := array(
+    select i.id from unnest(ids) as i (id) cross join lateral (
+      select k.change_position from feedback as k where k.workspace_id = ws and k.id = i.id limit 1
+    ) as f
+    where f.change_position <= up_to);
   if cardinality(summed) > 0 then perform sum_feedback(ws, summed, 0, up_to, -1); end if;
 end $$;
 
