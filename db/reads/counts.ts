@@ -94,9 +94,7 @@ const partsToAdd = (request: CountRequest, keys: string): string => {
   const sums = sumsFor(request)
   const rows = of === 'conversation' ? conversationsToCount(request) : rowsToCount(request, '', sums && LATER)
   const read = `select ${keys}, true as is_grouped, is_first, ${FIGURES} from (${rows}) as x group by ${keys}, is_first`
-  return sums === undefined
-    ? `part as (${read})`
-    : `${SUMMED}, part as (${sumsToCount(by, sums)} union all ${read})`
+  return sums === undefined ? `part as (${read})` : `${SUMMED}, part as (${sumsToCount(by, sums)} union all ${read})`
 }
 
 /** The total. If each feedback counts in one group, the groups add up to it. */

@@ -33,7 +33,9 @@ describe('the sums of feedback', () => {
   after(() => schema.drop())
 
   const idsOf = async (table: 'feedback' | 'conversation'): Promise<string[]> => {
-    const rows = await schema.sql<{ id: string }[]>`select id from ${schema.sql(table)} where workspace_id = ${WORKSPACE}`
+    const rows = await schema.sql<
+      { id: string }[]
+    >`select id from ${schema.sql(table)} where workspace_id = ${WORKSPACE}`
     return rows.map(({ id }) => id)
   }
 

@@ -256,7 +256,8 @@ describe('maintenance', () => {
     const sums = await schema.sql`
       select s.workspace_id, s.feedback::int as feedback from feedback_sum as s where s.dimension = 'time'`
     assert.deepEqual([...sums], [{ workspace_id: workspaceId, feedback: 4_000 }])
-    const [left] = await schema.sql`select unsummed::int as unsummed from workspace_progress where workspace_id = ${workspaceId}`
+    const [left] =
+      await schema.sql`select unsummed::int as unsummed from workspace_progress where workspace_id = ${workspaceId}`
     assert.equal(left?.['unsummed'], 0)
   })
 
