@@ -11,7 +11,7 @@
 
 -- How much feedback a step adds. A step holds the lock of the workspace for about a tenth of a second.
 create or replace function summed_at_once() returns integer
-  language sql immutable parallel safe as 'select 3000';
+  language sql immutable parallel safe as 'select 2000';
 
 -- Microseconds after a change until a step adds the feedback: tags and corrections often follow soon.
 create or replace function sum_delay() returns bigint
@@ -36,9 +36,9 @@ declare
   periods date[];
   sources text[];
   ratings double precision[];
-  counts bigint[];
-  rated_counts bigint[];
-  bad_counts bigint[];
+  counts integer[];
+  rated_counts integer[];
+  bad_counts integer[];
   satisfactions numeric[];
 begin
   with f as materialized (

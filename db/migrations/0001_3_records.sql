@@ -70,9 +70,10 @@ create table feedback_sum (
   period date not null,
   source text not null,
   rating double precision not null,
-  feedback bigint not null,
-  rated bigint not null,
-  bad bigint not null,
+  -- Postgres adds up integers with less memory than bigints.
+  feedback integer not null,
+  rated integer not null,
+  bad integer not null,
   satisfaction numeric not null,
   primary key (workspace_id, dimension, key, period, source, rating)
 ) with (fillfactor = 70);

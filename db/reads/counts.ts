@@ -3,7 +3,7 @@ import { conversationsToCount } from './conversation-counts.ts'
 import { type Dimensions, type DimensionParts, fieldsAmong, partsOf } from './dimensions.ts'
 import { type DeclaredFields, hasOwners, OWNER_JOINS } from './field-values.ts'
 import { conditionOf, type CountedKind, currentFilters, type FeedbackFilters, SATISFACTION } from './lists.ts'
-import { CUSTOMER_JOIN, LATER, sumsFor, sumsToCount, SUMMED } from './sums.ts'
+import { CUSTOMER_JOIN, LATER, SUMMED, sumsFor, sumsToCount, TOTAL_OF_SUMS } from './sums.ts'
 
 /** Satisfaction up to this is bad. */
 export const BAD = 0.4
@@ -55,8 +55,7 @@ export const countFeedback = async (sql: Sql, request: CountRequest): Promise<Fe
   const keys = parts.map((_, at) => `k${at + 1}`)
   const texts = parts.map(({ text }, at) => `coalesce(${over(text, at)}, '')`)
   const rows = await sql.unsafe<CountRow[]>(
-    `with ${partsToAdd(request, keys.join())},
-    found as (select ${keys.join()}, ${SUMS} from part where is_grouped group by ${keys.join()}),
+    `with ${groupsToAdd(request, keys.join())},
     placed as (select g.*, ${rankOf(request)} as rank from (${everyTime(parts)}) as g),
     whole as (${wholeOf(request)}),
     cut as (select rank from placed ${after ? 'where rank > $4::float8' : ''} order by rank limit 1 offset $3 - 1),
@@ -84,24 +83,33 @@ export const countFeedback = async (sql: Sql, request: CountRequest): Promise<Fe
   }
 }
 
+/** The columns of figures that `SUMS` adds up. */
+const ADDED = 'feedback, rated, total, bad'
+
 /**
- * The figures of groups in parts: `is_grouped` and `is_first` say whether a part counts in its group,
- * and in the total. Where sums of all feedback answer, only the feedback after them is read. One
- * statement reads both, so it counts the feedback of one moment.
+ * `counted`: the figures of the read rows, by group; `is_first`: they count in the total. `found`: the
+ * groups. Where sums answer, only the feedback after them is read. One statement reads both, so it
+ * counts the feedback of one moment.
  */
-const partsToAdd = (request: CountRequest, keys: string): string => {
+const groupsToAdd = (request: CountRequest, keys: string): string => {
   const { of, by } = request
   const sums = sumsFor(request)
   const rows = of === 'conversation' ? conversationsToCount(request) : rowsToCount(request, '', sums && LATER)
-  const read = `select ${keys}, true as is_grouped, is_first, ${FIGURES} from (${rows}) as x group by ${keys}, is_first`
-  return sums === undefined ? `part as (${read})` : `${SUMMED}, part as (${sumsToCount(by, sums)} union all ${read})`
+  return `${sums ? `${SUMMED},` : ''}
+    counted as (select ${keys}, is_first, ${FIGURES} from (${rows}) as x group by ${keys}, is_first),
+    found as (select ${keys}, ${SUMS} from (
+      select ${keys}, ${ADDED} from counted ${sums ? `union all ${sumsToCount(by, sums)}` : ''}
+    ) as a group by ${keys})`
 }
 
 /** The total. If each feedback counts in one group, the groups add up to it. */
-const wholeOf = ({ of, by }: CountRequest): string =>
-  of === 'conversation' || by.includes('tag')
-    ? `select ${SUMS}, (select count(*) from placed) as groups from part where is_first`
-    : `select ${SUMS}, count(*) as groups from placed`
+const wholeOf = (request: CountRequest): string => {
+  if (request.of !== 'conversation' && !request.by.includes('tag'))
+    return `select ${SUMS}, count(*) as groups from placed`
+  return `select ${SUMS}, (select count(*) from placed) as groups from (
+    select ${ADDED} from counted where is_first ${sumsFor(request) ? `union all ${TOTAL_OF_SUMS}` : ''}
+  ) as a`
+}
 
 type CountRow = {
   all_feedback: number
@@ -134,8 +142,8 @@ const groupOf = (row: CountRow, by: Dimensions): Group => ({
 /** SQL over the key of a dimension, which it calls `k`. */
 export const over = (text: string, at: number): string => text.replaceAll(/\bk\b/g, `k${at + 1}`)
 
-const FIGURES = `count(*) as feedback, count(satisfaction) as rated, sum(satisfaction)::float8 as total,
-  count(*) filter (where satisfaction <= ${BAD}) as bad`
+const FIGURES = `count(*)::int as feedback, count(satisfaction)::int as rated, sum(satisfaction)::float8 as total,
+  (count(*) filter (where satisfaction <= ${BAD}))::int as bad`
 
 /** Adds up figures of groups. So the total needs no second pass over the rows. */
 const SUMS = `coalesce(sum(feedback), 0) as feedback, coalesce(sum(rated), 0) as rated, sum(total)::float8 as total,

@@ -40,17 +40,11 @@ export const sumsFor = ({ of, by, filters }: Counted): readonly string[] | undef
   if (of === 'conversation' || Object.values(filters).some((filter) => filter !== undefined)) return undefined
   if (by.every((name) => OF_TIME.includes(name))) return ['time']
   const [name, ...others] = by.toSorted((one, other) => Number(isSummed(other)) - Number(isSummed(one)))
-  if (!isSummed(name) || !others.every((other) => OF_TIME.includes(other))) return undefined
-  switch (others[0]) {
-    case undefined:
-    case 'source':
-      return SUMS[name]
-    case 'week':
-    case 'month':
-      return name === 'tag' || name === 'project' ? [`${name} and time`] : undefined
-    default:
-      return undefined
-  }
+  if (!isSummed(name)) return undefined
+  const [other] = others
+  if (other === undefined || other === 'source') return SUMS[name]
+  const isBySpan = other === 'week' || other === 'month'
+  return isBySpan && (name === 'tag' || name === 'project') ? [`${name} and time`] : undefined
 }
 
 const OWN_ID = 'nullif(r.key, no_key())'
@@ -65,17 +59,17 @@ const KEYS: Readonly<Partial<Record<Dimension, string>>> = {
   rating: `nullif(r.rating, 'NaN')`,
 }
 
-/** The sums to count. Tags do not add up to the total, so this comes from the sums by time. */
+const FIGURES = 'r.feedback, r.rated, r.satisfaction::float8 as total, r.bad'
+const sumsIn = (sums: readonly string[]): string =>
+  `r.workspace_id = $1 and r.dimension in (${sums.map((sum) => `'${sum}'`).join()}) and (select up_to from summed) is not null`
+
+/** The figures of groups, in parts. */
 export const sumsToCount = (by: Dimensions, sums: readonly string[]): string => {
-  const isByTag = by.includes('tag')
-  const isTime = `r.dimension = 'time'`
-  const read = isByTag ? [...sums, 'time'] : sums
   const customer = by.includes('account')
     ? `left join contact as c on c.workspace_id = r.workspace_id and c.id = r.key and r.dimension = 'customer'`
     : ''
-  return `
-    select ${by.map((name, at) => `${KEYS[name]} as k${at + 1}`).join()}, ${isByTag ? `not ${isTime}` : 'true'} as is_grouped,
-      ${isByTag ? isTime : 'true'} as is_first, r.feedback, r.rated, r.satisfaction::float8 as total, r.bad
-    from feedback_sum as r ${customer}
-    where r.workspace_id = $1 and r.dimension in (${read.map((sum) => `'${sum}'`).join()}) and (select up_to from summed) is not null`
+  return `select ${by.map((name) => KEYS[name]).join()}, ${FIGURES} from feedback_sum as r ${customer} where ${sumsIn(sums)}`
 }
+
+/** The figures of all feedback, in parts: those of tags do not add up to them. */
+export const TOTAL_OF_SUMS = `select ${FIGURES} from feedback_sum as r where ${sumsIn(['time'])}`
