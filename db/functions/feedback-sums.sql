@@ -30,16 +30,8 @@ create or replace function sum_feedback(ws uuid, ids uuid[], after bigint, up_to
   set plan_cache_mode = force_custom_plan
 as $$
 declare
-  dimensions text[];
-  keys uuid[];
-  tags text[];
-  periods date[];
-  sources text[];
-  ratings double precision[];
-  counts integer[];
-  rated_counts integer[];
-  bad_counts integer[];
-  satisfactions numeric[];
+  dimensions text[]; keys uuid[]; tags text[]; periods date[]; sources text[]; ratings double precision[];
+  counts integer[]; rated_counts integer[]; bad_counts integer[]; satisfactions numeric[];
 begin
   with f as materialized (
     select r.source, r.rating, r.contact_id, r.account_id, r.account_id is null as is_alone, r.project_id,
