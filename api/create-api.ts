@@ -9,6 +9,7 @@ import { readList } from '../db/reads/lists.ts'
 import { findNames, readContractValues } from '../db/reads/names.ts'
 import { countAnswers } from '../db/reads/nps.ts'
 import { currentId, readRecords } from '../db/reads/records.ts'
+import { withStoredHashes } from '../db/reads/search.ts'
 import { listFields, listSources, setSource } from '../db/sources.ts'
 import { findReceipt } from '../db/submissions/receipts.ts'
 import { createWebhook, deleteWebhook, listWebhooks } from '../db/webhooks.ts'
@@ -134,8 +135,8 @@ const createReadDependencies = (
     readRecord: async (workspaceId, name) =>
       (await withinTime(readRecords(sql, workspaceId, [name]), READ_TIMEOUT_MS))[0],
     currentId: (workspaceId, name) => withinTime(currentId(sql, workspaceId, name), READ_TIMEOUT_MS),
-    countFeedback: (request) => withinTime(countFeedback(sql, request), READ_TIMEOUT_MS),
-    readList: (request) => withinTime(readList(sql, request), READ_TIMEOUT_MS),
+    countFeedback: (request) => withinTime(countFeedback(sql, withStoredHashes(hashKey, request)), READ_TIMEOUT_MS),
+    readList: (request) => withinTime(readList(sql, withStoredHashes(hashKey, request)), READ_TIMEOUT_MS),
     listSources: (...asked) => withinTime(listSources(sql, ...asked), READ_TIMEOUT_MS),
     listFields: (workspaceId) => withinTime(listFields(sql, workspaceId), READ_TIMEOUT_MS),
     readChanges: (workspaceId, wanted) => withinTime(readChanges(sql, workspaceId, wanted), READ_TIMEOUT_MS),
@@ -145,17 +146,18 @@ const createReadDependencies = (
 /** The dependencies for answering agents. */
 const createAgentDependencies = ({
   config,
+  hashKey,
   log,
   readingSql: sql,
 }: Resources): Omit<AppDependencies['mcp'], 'reads' | 'called'> => {
   const agentReads: AgentReads = {
-    compare: (asked) => withinTime(compareSpans(sql, asked), READ_TIMEOUT_MS),
+    compare: (asked) => withinTime(compareSpans(sql, withStoredHashes(hashKey, asked)), READ_TIMEOUT_MS),
     feedbackContext: (...asked) => withinTime(readFeedbackContext(sql, ...asked), READ_TIMEOUT_MS),
     accountContext: (...asked) => withinTime(readAccountContext(sql, ...asked), READ_TIMEOUT_MS),
     findAccount: (...asked) => withinTime(findAccount(sql, ...asked), READ_TIMEOUT_MS),
     findNames: (...asked) => withinTime(findNames(sql, ...asked), READ_TIMEOUT_MS),
     contractValues: (...asked) => withinTime(readContractValues(sql, ...asked), READ_TIMEOUT_MS),
-    countAnswers: (asked) => withinTime(countAnswers(sql, asked), READ_TIMEOUT_MS),
+    countAnswers: (asked) => withinTime(countAnswers(sql, withStoredHashes(hashKey, asked)), READ_TIMEOUT_MS),
   }
   const callsPerMinute = config.AGENT_CALLS_PER_MINUTE
   const limit = createCallLimit(callsPerMinute, () => performance.now())

@@ -10,6 +10,7 @@ import { jsonAnswer } from './http/json-answer.ts'
 import { parseBody } from './http/read-body.ts'
 import { isRefusal, type Refusal, refusalResponse } from './http/refusal.ts'
 import { isStrict } from './http/request-headers.ts'
+import { findDeclared } from './reads/declared-fields.ts'
 import { readQuery } from './reads/parameters.ts'
 import { type ReadDependencies, refusalOfFault } from './reads/reads.ts'
 import { type IntakeDependencies, isRefusedIntake } from './submit/intake.ts'
@@ -77,12 +78,14 @@ const deleteOne: HandleWebhooks = async ({ webhooks }, { workspaceId, id }) => {
 }
 
 /** POST /webhooks. Only this answer has the secret. */
-const createOne: HandleWebhooks = async ({ intake, webhooks }, { request, workspaceId }) => {
+const createOne: HandleWebhooks = async ({ intake, reads, webhooks }, { request, workspaceId }) => {
   const received = { request, workspaceId, maxBytes: intake.maxBytes.body }
   const valid = await withBody(intake, received, async (bytes) => validate(bytes, request))
   if (isRefusedIntake(valid)) return valid.refusal
   if (isRefusal(valid)) return valid
   const { valid: settings, body } = valid
+  const declared = await findDeclared({ workspaceId, request, dependencies: reads }, { filters: settings.filter ?? {} })
+  if (isRefusal(declared)) return declared
   const problem = await webhooks.findHostProblem(settings.url)
   if (problem !== undefined) return invalid('url', problem)
   if ((await webhooks.list(workspaceId)).length >= MOST_WEBHOOKS) return TOO_MANY

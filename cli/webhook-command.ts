@@ -1,6 +1,7 @@
 import process from 'node:process'
 import { setTimeout as wait } from 'node:timers/promises'
 import { checkBody } from '../contract/check-body.ts'
+import { FIELD_PREFIX } from '../contract/feedback-filters.ts'
 import type { JsonObject } from '../contract/json.ts'
 import { webhookSecret } from '../contract/token-format.ts'
 import { isPosition, NO_POSITION, scopeOf, webhookSettings, withUsualFilter } from '../contract/webhook-settings.ts'
@@ -14,6 +15,7 @@ import {
   setWebhookState,
   type WebhookStatus,
 } from '../db/webhooks.ts'
+import { listFields } from '../db/sources.ts'
 import type { Sql } from '../db/connection/postgres.ts'
 import { addWebhookTest, findWebhookTestOutcome } from '../queue/jobs/job-queues.ts'
 import { findHostProblem } from '../queue/jobs/refused-host.ts'
@@ -117,13 +119,19 @@ const test = async ({ sql, openQueues }: CommandContext, id: string): Promise<vo
   }
 }
 
-/** The filters of a query such as `source=Mail&tag=a&tag=b`. */
+/** The filters of a query such as `source=Mail&tag=a&tag=b&field.plan=trial`. */
 const filterOf = (text: string | undefined): JsonObject | undefined => {
   if (text === undefined) return undefined
   const query = new URLSearchParams(text)
-  return Object.fromEntries(
-    [...new Set(query.keys())].map((name) => [name, name === 'tag' ? query.getAll(name) : query.get(name)]),
-  )
+  const names = [...new Set(query.keys())]
+  const fields = names.filter((name) => name.startsWith(FIELD_PREFIX))
+  const others = names.filter((name) => !fields.includes(name))
+  return {
+    ...Object.fromEntries(others.map((name) => [name, name === 'tag' ? query.getAll(name) : query.get(name)])),
+    ...(fields.length > 0 && {
+      fields: Object.fromEntries(fields.map((name) => [name.slice(FIELD_PREFIX.length), query.get(name)])),
+    }),
+  }
 }
 
 /** The body of POST /webhooks for these options. */
@@ -138,6 +146,16 @@ const bodyOf = ({ values, hasFlag }: CommandContext): JsonObject => {
   return withUsualFilter({ ...body, holdUntilTagged: hasFlag('hold-until-tagged') })
 }
 
+/** Refuses a filter by a field that no source declares: it would match nothing. */
+const refuseUndeclared = async (sql: Sql, workspaceId: string, fields: object = {}): Promise<void> => {
+  const declared = new Set((await listFields(sql, workspaceId)).map(({ name }) => name))
+  const undeclared = Object.keys(fields).filter((name) => !declared.has(name))
+  if (undeclared.length > 0)
+    throw new CommandError(
+      `--filter names fields that no source declares: ${undeclared.join(', ')}. See: npm run source`,
+    )
+}
+
 const create = async (context: CommandContext): Promise<void> => {
   const { sql, values, readHashKey } = context
   const { workspace } = values
@@ -146,6 +164,7 @@ const create = async (context: CommandContext): Promise<void> => {
   const checked = checkBody(webhookSettings, body)
   if ('problems' in checked) throw new CommandError(checked.problems.map(({ message }) => `--${message}.`).join('\n'))
   const { id: workspaceId } = await findWorkspace(sql, workspace)
+  await refuseUndeclared(sql, workspaceId, checked.valid.filter?.fields)
   const hashKey = await readHashKey()
   const { href: url } = new URL(checked.valid.url)
   await refuseHost(context, url)

@@ -129,13 +129,14 @@ export const each = async function* <Page extends ListedPage, Query extends Pick
   do {
     const page = await list({ ...query, next } as Query)
     const members: unknown[] = Object.values(page)
+    // The records come first.
     yield* members.find(Array.isArray) as RecordOf<Page>[]
     next = page.next
   } while (next !== null)
 }
 
 type ListedPage = { readonly next: string | null }
-type RecordOf<Page> = Extract<Page[keyof Page], readonly unknown[]>[number]
+type RecordOf<Page> = Extract<Page[Exclude<keyof Page, 'unknownWords'>], readonly unknown[]>[number]
 
 /**
  * The pages of the change feed, for ever: waits where the feed ends. Keep `next` of a page when you

@@ -209,7 +209,7 @@ export type SourceSettings = {
 
 /** What matches all of these filters. */
 export type FeedbackFilters = {
-  /** Words that must all occur in the text, in any case, also as parts of words. */
+  /** Words that must all occur in a text, in any form. `"two words"`: in a row; `or` between two words: either. */
   readonly q?: string | undefined
   /** The system that it came from, exactly as written there. */
   readonly source?: string | undefined
@@ -594,6 +594,8 @@ export type FeedbackPage = {
   readonly feedbacks: readonly Feedback[]
   /** The `next` for the following page; null at the end of the list. */
   readonly next: string | null
+  /** Only for a search that finds nothing: those of its words that occur nowhere. */
+  readonly unknownWords?: readonly string[] | undefined
 }
 
 /** A page. */
@@ -708,6 +710,8 @@ export type CountsPage = {
   readonly counts: readonly FeedbackCount[]
   /** The `next` for the following page; null at the end of the list. */
   readonly next: string | null
+  /** Only for a search that finds nothing: those of its words that occur nowhere. */
+  readonly unknownWords?: readonly string[] | undefined
 }
 
 /** A source of feedback, with its ratings and its settings. */

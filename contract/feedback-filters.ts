@@ -34,9 +34,14 @@ const fieldText = v.pipe(
 
 export const tag = (description: string) => textOfAtMost(MAX_TAG_CHARACTERS, description)
 
+/** A filter or dimension by a declared field, such as `field.plan`. */
+export const FIELD_PREFIX = 'field.'
+
 /** The filters of the list of feedback, in JSON, as agents and webhooks have them. */
 export const FILTERS = {
-  q: v.optional(words('Words that must all occur in the text, in any case, also as parts of words.')),
+  q: v.optional(
+    words('Words that must all occur in a text, in any form. `"two words"`: in a row; `or` between two words: either.'),
+  ),
   source: v.optional(identifier('The system that it came from, exactly as written there.')),
   tag: v.optional(
     v.pipe(
@@ -69,3 +74,5 @@ export const feedbackFilters = v.pipe(
   v.strictObject(FILTERS, ({ expected }) => (expected === 'never' ? `one of the filters ${NAMES}` : 'an object')),
   v.description('What matches all of these filters.'),
 )
+/** Filters with the values that reads use. */
+export type FilterValues = v.InferOutput<typeof feedbackFilters>

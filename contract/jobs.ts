@@ -34,12 +34,15 @@ export type WebhookJob = v.InferInput<typeof webhookJob>
 
 /**
  * A job of the queue `tagging`: stored records of one workspace. The worker reads their texts from
- * Postgres. The job generates missing tags, and learns from the tags that people gave.
+ * Postgres. The job generates missing tags, learns from the tags that people gave, and puts the words
+ * of all texts into the search index.
  */
 export const taggingJob = v.object({
   workspaceId: uuid,
   feedbackIds: v.array(uuid),
   conversationIds: v.array(uuid),
+  /** Further feedback, for the search index alone. */
+  indexedIds: v.exactOptional(v.array(uuid)),
   /** Also replace tags that this version of the tagger generated. Tags that people gave stay. */
   isRetag: v.optional(v.boolean()),
   /** The trace contexts of the submissions that brought the texts, where they are traced. */

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { asUuid } from './identity/keys.ts'
 import { MAX_IDENTIFIER_CHARACTERS } from './limits.ts'
+import { MOST_SEARCHED_WORDS, parseSearch } from './search.ts'
 
 // The kinds of field that reads are asked with. A description stands before the first
 // transformation, so that the JSON Schemas of input and output both have it. Tools of agents use
@@ -28,17 +29,11 @@ export const ownId = (description: string) =>
     v.transform((value) => asUuid(value)!),
   )
 
-const MOST_WORDS = 20
-
+/** The words of a search (`parseSearch`). */
 export const words = (description: string) =>
   v.pipe(
     identifier(description),
-    // The search ignores format characters. A word of these alone would be in every text.
-    v.transform((value) =>
-      value
-        .replaceAll(/\p{Cf}/gu, '')
-        .split(/\s+/u)
-        .filter((word) => word !== ''),
-    ),
-    v.check((value) => value.length >= 1 && value.length <= MOST_WORDS, `1 to ${MOST_WORDS} words`),
+    v.transform(parseSearch),
+    v.check((search) => search !== undefined, `1 to ${MOST_SEARCHED_WORDS} words of letters or digits`),
+    v.transform((search) => search!),
   )

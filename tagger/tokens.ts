@@ -1,4 +1,5 @@
 import termsWithDigits from './data/terms-with-digits.json' with { type: 'json' }
+import { UNSPACED } from '../contract/text-pieces.ts'
 
 /**
  * `word`: a word in lower case that may become part of a tag. `segment`: a word of a script without
@@ -47,8 +48,6 @@ const codesOf = (characters: string): ReadonlySet<number> =>
 
 const OPENING = codesOf('(["')
 const CLOSING = codesOf('.,!?;:)]"')
-const UNSPACED =
-  '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\u30fc\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}'
 const SCRIPT_RUNS = new RegExp(`[${UNSPACED}]+|[^${UNSPACED}]+`, 'gu')
 const IS_UNSPACED = new RegExp(`^[${UNSPACED}]`, 'u')
 const DIGIT = /\p{N}/u

@@ -34,11 +34,11 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   fold: ['contract'],
   db: ['contract', 'fold', 'runtime'],
   health: ['contract', 'runtime', 'queue', 'db'],
-  api: ['contract', 'runtime', 'queue', 'db', 'health'],
+  api: ['contract', 'runtime', 'queue', 'db', 'health', 'tagger'],
   // The tagger uses neither Postgres nor Redis.
   tagger: ['contract', 'runtime'],
   worker: ['contract', 'fold', 'runtime', 'queue', 'db', 'tagger'],
-  cli: ['contract', 'runtime', 'queue', 'db', 'health', 'cli/progress-bar.ts', 'cli/start'],
+  cli: ['contract', 'runtime', 'queue', 'db', 'health', 'tagger', 'cli/progress-bar.ts', 'cli/start'],
   'cli/progress-bar.ts': [],
   // `npm start` starts the servers. Its child processes connect to them.
   'cli/start': ['contract', 'runtime'],

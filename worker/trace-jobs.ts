@@ -66,7 +66,8 @@ export const beginTagging = (tracing: Tracing, job: TaggingJob, attempts: number
         'messaging.system': 'bullmq',
         'messaging.operation.type': 'process',
         'messaging.destination.name': 'tagging',
-        'messaging.batch.message_count': job.feedbackIds.length + job.conversationIds.length,
+        'messaging.batch.message_count':
+          job.feedbackIds.length + job.conversationIds.length + (job.indexedIds?.length ?? 0),
         'feedback_insights.workspace.id': job.workspaceId,
         'feedback_insights.attempts': attempts,
       },

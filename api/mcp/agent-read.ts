@@ -1,7 +1,7 @@
 import type { AccountContext, FeedbackContext } from '../../db/reads/context.ts'
 import type { GroupChange, Comparison, ComparisonRequest } from '../../db/reads/comparison.ts'
 import type { CountRequest } from '../../db/reads/counts.ts'
-import type { FeedbackFilters } from '../../db/reads/lists.ts'
+import type { FeedbackFilters } from '../../db/reads/filters.ts'
 import type { NamedThing } from '../../db/reads/names.ts'
 import type { AnswersRequest, countAnswers } from '../../db/reads/nps.ts'
 import { readCountPage } from '../reads/counts.ts'
@@ -26,6 +26,9 @@ export type AgentReads = {
 /** One call of an agent, in the workspace of its token. */
 export type AgentRead = ReadContext & { sight: Sight; agentReads: AgentReads; now: () => Date }
 
+/** Records, as an agent sees them. `unknownWords`: as in `ListPage`. */
+type FoundRecords<Shown> = { records: Shown[]; next: string | null; unknownWords: string[] | undefined }
+
 /** After this time, an answer with fewer records than its limit reads no further page. */
 const LOOK_FOR_MS = 150
 
@@ -37,8 +40,9 @@ export const findRecords = async <Shown>(
   asked: AgentRead,
   wanted: WantedPage,
   { from, shownAs }: { from: string | undefined; shownAs: (record: unknown, sight: Sight) => Shown },
-): Promise<{ records: Shown[]; next: string | null } | Refusal> => {
+): Promise<FoundRecords<Shown> | Refusal> => {
   const records: Shown[] = []
+  let unknownWords: string[] | undefined
   let next: string | undefined = from
   const until = performance.now() + LOOK_FOR_MS
   do {
@@ -46,8 +50,9 @@ export const findRecords = async <Shown>(
     if (isRefusal(page)) return page
     for (const record of JSON.parse(`[${page.records}]`) as unknown[]) records.push(shownAs(record, asked.sight))
     next = (JSON.parse(page.next) as string | null) ?? undefined
+    unknownWords = page.unknownWords
   } while (next !== undefined && records.length < wanted.limit && performance.now() < until)
-  return { records, next: next ?? null }
+  return { records, next: next ?? null, unknownWords }
 }
 
 export type FeedbackPage = { limit: number; next?: string | undefined; order?: 'newest' | 'oldest' }
@@ -57,10 +62,9 @@ export const findFeedback = async (
   asked: AgentRead,
   filters: FeedbackFilters,
   { limit, next: from, order = 'newest' }: FeedbackPage,
-): Promise<{ feedback: ReturnType<typeof feedbackOf>[]; next: string | null } | Refusal> => {
+): Promise<FoundRecords<ReturnType<typeof feedbackOf>> | Refusal> => {
   const list = { kind: 'feedback', limit, isOldestFirst: order === 'oldest', filters } as const
-  const page = await findRecords(asked, list, { from, shownAs: (record, sight) => feedbackOf(record, sight) })
-  return isRefusal(page) ? page : { feedback: page.records, next: page.next }
+  return findRecords(asked, list, { from, shownAs: (record, sight) => feedbackOf(record, sight) })
 }
 
 export type CountAsked = Omit<CountRequest, 'workspaceId' | 'after'> & { next?: string | undefined }
@@ -69,10 +73,10 @@ export type CountAsked = Omit<CountRequest, 'workspaceId' | 'after'> & { next?: 
 export const countForAgent = async (asked: AgentRead, { next: from, ...given }: CountAsked) => {
   const counts = await readCountPage(asked, given, from)
   if (isRefusal(counts)) return counts
-  const { total, top, groups, cursor } = counts
+  const { total, top, groups, cursor, unknownWords } = counts
   const shown = top.map((each) => groupOf(each, given.by, asked.sight))
   const found = await withContractValues(asked, shown)
-  return isRefusal(found) ? found : { ...total, groups: found, groupsInAll: groups, next: cursor }
+  return isRefusal(found) ? found : { ...total, unknownWords, groups: found, groupsInAll: groups, next: cursor }
 }
 
 const withContractValues = async (asked: AgentRead, groups: GroupShown[]): Promise<GroupShown[] | Refusal> => {

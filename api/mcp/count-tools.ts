@@ -1,9 +1,10 @@
 import * as v from 'valibot'
-import { endTime, type feedbackFilters, time } from '../../contract/feedback-filters.ts'
+import { endTime, time } from '../../contract/feedback-filters.ts'
 import { instantOf } from '../../contract/date-time.ts'
 import type { ComparedSpan } from '../../db/reads/comparison.ts'
 import { ORDERS } from '../../db/reads/counts.ts'
 import type { Dimensions } from '../../db/reads/dimensions.ts'
+import type { FeedbackFilters } from '../../db/reads/filters.ts'
 import { isRefusal, type Refusal } from '../http/refusal.ts'
 import { findDeclared } from '../reads/declared-fields.ts'
 import { withPermit } from '../reads/reads.ts'
@@ -63,7 +64,7 @@ export const countTool = defineTool({
     if (isRefusal(counts)) return counts
     const scores = nps ? await scoresFor(asked, counted, wanted) : undefined
     if (scores !== undefined && isRefusal(scores)) return scores
-    const { groups, groupsInAll, next: more, ...total } = counts
+    const { groups, groupsInAll, next: more, unknownWords, ...total } = counts
     const shown = groups.map((group) => ({
       ...group,
       ...scores?.get(JSON.stringify(counted.map((name) => group[name] ?? null))),
@@ -71,7 +72,7 @@ export const countTool = defineTool({
     const answer = {
       ...total,
       ...(scores && (scores.get('total') ?? NO_SCORE)),
-      hints: hintsOf(wanted, { found: total.feedback, by }),
+      hints: hintsOf(wanted, { found: total.feedback, by, unknownWords }),
       ...(by && { groups: shown, groupsInAll, next: more }),
     }
     return { answer: isOfConversations ? ofConversations(answer) : answer, records: total.feedback }
@@ -100,7 +101,7 @@ type Score = { nps: number; answers: number; promoters: number; detractors: numb
 const scoresFor = async (
   asked: AgentRead,
   by: Dimensions,
-  wanted: v.InferOutput<typeof feedbackFilters>,
+  wanted: FeedbackFilters,
 ): Promise<Map<string, Score> | Refusal> => {
   const found = await findDeclared(asked, { filters: wanted, by })
   if (isRefusal(found)) return found
@@ -156,7 +157,7 @@ export const comparePeriods = defineTool({
     const records = found.before.feedback + found.after.feedback
     const answer = {
       ...figures,
-      hints: hintsOf(wanted, { found: records, by: [by] }),
+      hints: hintsOf(wanted, { found: records, by: [by], unknownWords: found.unknownWords }),
       grows: found.grows,
       falls: found.falls,
     }

@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { feedbackFilters } from '../../contract/feedback-filters.ts'
 import { identifier } from '../../contract/query-fields.ts'
 import { type Dimension, DIMENSION_NAMES, isFixedDimension } from '../../db/reads/dimensions.ts'
+import { withHashes } from '../../tagger/searched-words.ts'
 import { isDimension } from '../reads/parameters.ts'
 
 const MOST_RECORDS = 20
@@ -23,7 +24,7 @@ export const next = v.optional(identifier('The `next` of the previous answer, wi
 export const order = v.optional(choice(['newest', 'oldest']), 'newest')
 
 /** The same filters in every tool. */
-export const filters = v.optional(feedbackFilters, {})
+export const filters = v.optional(v.pipe(feedbackFilters, v.transform(withHashes)), {})
 export const of = v.optional(choice(['feedback', 'conversations']), 'feedback')
 
 const DIMENSIONS_AND_FIELDS = `${DIMENSION_NAMES.join(', ')}, field.NAME of a declared field`

@@ -18,15 +18,17 @@ export const listFeedback = defineTool({
     if (kind === 'feedback') {
       const page = await findFeedback(asked, wanted, { limit: most, next: from, order: first })
       if (isRefusal(page)) return page
-      const hints = hintsOf(wanted, { found: page.next === null && from === undefined ? page.feedback.length : 1 })
-      return { answer: { hints, ...page }, records: page.feedback.length }
+      const { records, next: more, unknownWords } = page
+      const hints = hintsOf(wanted, { found: more === null && from === undefined ? records.length : 1, unknownWords })
+      return { answer: { hints, feedback: records, next: more }, records: records.length }
     }
     if (wanted.projectId !== undefined) return NO_PROJECTS
     const list = { kind: 'conversation', limit: most, isOldestFirst: first === 'oldest', filters: wanted } as const
     const page = await findRecords(asked, list, { from, shownAs: conversationOf })
     if (isRefusal(page)) return page
-    const hints = hintsOf(wanted, { found: page.next === null && from === undefined ? page.records.length : 1 })
-    return { answer: { hints, conversations: page.records, next: page.next }, records: page.records.length }
+    const { records, next: more, unknownWords } = page
+    const hints = hintsOf(wanted, { found: more === null && from === undefined ? records.length : 1, unknownWords })
+    return { answer: { hints, conversations: records, next: more }, records: records.length }
   },
 })
 

@@ -35,7 +35,7 @@ export const readFeedback = async (asked: AgentRead, id: string): Promise<Answer
   )
   if (isRefusal(context)) return context
   const { customer: author, project } = context
-  const others = author ? await findFeedback(asked, { customerId: author.id }, { limit: OTHERS + 1 }) : { feedback: [] }
+  const others = author ? await findFeedback(asked, { customerId: author.id }, { limit: OTHERS + 1 }) : { records: [] }
   if (isRefusal(others)) return others
   const answer = definedMembers({
     feedback: feedbackOf(JSON.parse(found.json), sight, SINGLE_CHARACTERS),
@@ -44,7 +44,7 @@ export const readFeedback = async (asked: AgentRead, id: string): Promise<Answer
     project: project && { id: project.id, name: label(project.name, sight) },
     sourceId: personal(context.sourceId, sight),
     sourceData: personalObjectOf(context.sourceData, sight),
-    othersOfCustomer: others.feedback.filter((other) => other.id !== found.id).slice(0, OTHERS),
+    othersOfCustomer: others.records.filter((other) => other.id !== found.id).slice(0, OTHERS),
   })
   return { answer, records: 1 + answer.othersOfCustomer.length }
 }
@@ -81,7 +81,7 @@ export const readAccount = async (asked: AgentRead, given: string): Promise<Answ
     ...all,
     topTags,
     weeks: weeks.groups,
-    latest: latest.feedback,
+    latest: latest.records,
   }
   return { answer, records: counts.feedback }
 }

@@ -18,8 +18,12 @@ const named = <Schema extends v.GenericSchema>(schema: Schema, description: stri
 
 const list = (record: v.GenericSchema, description: string) => about(v.array(record), description)
 const next = about(v.nullable(v.string()), 'The `next` for the following page; null at the end of the list.')
-const pageOf = (many: string, record: v.GenericSchema) =>
-  about(v.object({ [many]: list(record, 'The records of this page. A page can be empty.'), next }), 'A page.')
+const pageOf = (many: string, record: v.GenericSchema, more: v.ObjectEntries = {}) =>
+  about(v.object({ [many]: list(record, 'The records of this page. A page can be empty.'), next, ...more }), 'A page.')
+const unknownWords = about(
+  v.exactOptional(v.array(v.string())),
+  'Only for a search that finds nothing: those of its words that occur nowhere.',
+)
 const foundOf = (one: string, record: v.GenericSchema, more: v.ObjectEntries = {}) =>
   about(v.object({ [one]: named(record, 'The record.'), ...more }), 'One record.')
 
@@ -153,7 +157,7 @@ export const ANSWERS = {
   FeedbackCategory: records.feedbackCategory,
   StoredConversation: records.conversation,
   StoredMessage: records.message,
-  FeedbackPage: pageOf('feedbacks', records.feedback),
+  FeedbackPage: pageOf('feedbacks', records.feedback, { unknownWords }),
   FeedbackFound: foundOf('feedback', records.feedback),
   CustomerPage: pageOf('customers', records.customer),
   CustomerFound: foundOf('customer', records.customer),
@@ -182,6 +186,7 @@ export const ANSWERS = {
       total: named(feedbackFigures, 'The figures of all feedback, on every page.'),
       counts: list(feedbackCount, 'The groups of this page.'),
       next,
+      unknownWords,
     }),
     'A page of counts.',
   ),

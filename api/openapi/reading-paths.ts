@@ -97,7 +97,7 @@ const listOf = ({ path, many }: (typeof RESOURCES)[number]): JsonObject =>
     description:
       'A page of the list. `next` leads to the next page, and stays valid while records come and go: a record that keeps its `createdAt` ' +
       'is never skipped or repeated. A page can be shorter than `limit` before the end of the list: one call reads at most 4 MiB or one larger ' +
-      'record, and with filters it looks at 20,000 records at most.',
+      'record, and with filters it looks at 20,000 records at most, with a phrase at 2,000 texts.',
     parameters: inQuery(PARAMETERS_OF[path] ?? LIST_PARAMETERS),
     schema: `${RECORD_OF[path]}Page`,
     refusals: [path === 'feedbacks' || path === 'conversations' ? 'WrongMethod' : 'OnlyGet'],

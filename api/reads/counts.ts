@@ -15,8 +15,8 @@ export const readCounts = async (context: ReadContext): Promise<ReadAnswer> => {
   if (by === undefined) return NOTHING_TO_COUNT_BY
   const counts = await readCountPage(context, { by, order, filters, limit }, next)
   if (isRefusal(counts)) return counts
-  const { total, top } = counts
-  return { json: JSON.stringify({ total, counts: top.map((group) => countOf(group, by)), next: counts.cursor }) }
+  const { total, top, cursor, unknownWords } = counts
+  return { json: JSON.stringify({ total, counts: top.map((group) => countOf(group, by)), next: cursor, unknownWords }) }
 }
 
 /** The counts from a cursor on. `cursor`: leads to the next page; null at the end. */

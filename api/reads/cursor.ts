@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
-import type { FeedbackFilters } from '../../db/reads/lists.ts'
+import type { FeedbackFilters } from '../../db/reads/filters.ts'
 import type { Refusal } from '../http/refusal.ts'
 
 /** What a cursor belongs to: a list with its filters and order. */

@@ -1,10 +1,10 @@
 import type { SourceField } from '../../db/sources.ts'
-import type { CountRequest } from '../../db/reads/counts.ts'
 import { type Dimension, fieldsAmong } from '../../db/reads/dimensions.ts'
+import type { FeedbackFilters } from '../../db/reads/filters.ts'
 import type { Refusal } from '../http/refusal.ts'
 import { type ReadContext, withPermit } from './reads.ts'
 
-type Named = Pick<CountRequest, 'filters'> & { by?: readonly Dimension[] }
+type Named = { filters: Pick<FeedbackFilters, 'fields'>; by?: readonly Dimension[] }
 
 /** The declared fields, if a read names any. Refuses a field that no source declares. */
 export const findDeclared = async (

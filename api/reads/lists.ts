@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { isDateTime } from '../../contract/date-time.ts'
-import type { ListRequest, ListPlace } from '../../db/reads/lists.ts'
+import type { ListRequest } from '../../db/reads/lists.ts'
+import type { ListPlace } from '../../db/reads/records.ts'
 import { isRefusal, type Refusal } from '../http/refusal.ts'
 import { BAD_CURSOR, readCursor, writeCursor } from './cursor.ts'
 import { readListQuery } from './look-ups.ts'
@@ -17,7 +18,9 @@ export const readMany =
     if (isRefusal(query)) return query
     const { limit = DEFAULT_LIMIT, order = 'newest', next, filters } = query
     const page = await readPage(context, { kind, limit, isOldestFirst: order === 'oldest', filters }, next)
-    return isRefusal(page) ? page : { json: `{${JSON.stringify(many)}:[${page.records}],"next":${page.next}}` }
+    if (isRefusal(page)) return page
+    const unknown = page.unknownWords && `,"unknownWords":${JSON.stringify(page.unknownWords)}`
+    return { json: `{${JSON.stringify(many)}:[${page.records}],"next":${page.next}${unknown ?? ''}}` }
   }
 
 /** A conversation with a page of its messages, by default the oldest first. */
@@ -37,8 +40,8 @@ export const readConversation =
 
 export type WantedPage = Pick<ListRequest, 'kind' | 'limit' | 'isOldestFirst' | 'filters'>
 
-/** `records`: JSON texts with commas between. `next`: a JSON text. */
-export type Page = { records: string; next: string }
+/** `records`: JSON texts with commas between. `next`: a JSON text. `unknownWords`: as in `ListPage`. */
+export type Page = { records: string; next: string; unknownWords: string[] | undefined }
 
 export const readPage = async (
   context: ReadContext,
@@ -56,6 +59,7 @@ export const readPage = async (
     return {
       records: page.records.join(),
       next: page.next ? JSON.stringify(writeCursor([page.next.at, page.next.id], list)) : 'null',
+      unknownWords: page.unknownWords,
     }
   })
 }

@@ -2,12 +2,14 @@ import * as v from 'valibot'
 import type { Problem } from '../../contract/check-body.ts'
 import type { Refusal } from '../http/refusal.ts'
 import { isDateTime, postgresDateTime } from '../../contract/date-time.ts'
+import { FIELD_PREFIX } from '../../contract/feedback-filters.ts'
 import { about } from '../../contract/fields.ts'
 import { MAX_REPORTED_PROBLEMS, MAX_TAG_CHARACTERS, MAX_TAGS } from '../../contract/limits.ts'
 import { identifier, ownId, textOfAtMost, words } from '../../contract/query-fields.ts'
 import { isFieldName } from '../../contract/source-settings.ts'
 import { ORDERS } from '../../db/reads/counts.ts'
 import { DIMENSION_NAMES, type Dimensions, isFixedDimension } from '../../db/reads/dimensions.ts'
+import { searchOf } from '../../tagger/searched-words.ts'
 import { feedPlace } from './feed-place.ts'
 
 const MOST_RECORDS = 500
@@ -67,7 +69,6 @@ export const LIST_PARAMETERS = {
   next: identifier('The `next` of the previous page, with the same filters and order.'),
 } as const
 
-const FIELD_PREFIX = 'field.'
 /** Stands for the parameters of declared fields, such as `field.plan`. */
 export const ANY_FIELD = 'field.*'
 
@@ -95,9 +96,13 @@ const FEEDBACK_FILTERS = {
     'Records with this value of a declared field, as in `field.plan=trial`. Several fields mean all of them. Numbers, true and false ' +
       'compare as their JSON.',
   ),
-  q: words(
-    'Words that all occur in the title or the description, also as parts of words. The case of letters, forms of one ' +
-      'letter in Unicode, and format characters make no difference.',
+  q: v.pipe(
+    words(
+      'Words that all occur in the title or the description, each in any of its forms, such as export and exported. ' +
+        '`"two words"` stand in a row, and of two words with `or` between one is enough. The case of letters, accents, forms ' +
+        'of one letter in Unicode, and format characters make no difference. New texts are found with a delay of about a second.',
+    ),
+    v.transform(searchOf),
   ),
 } as const
 

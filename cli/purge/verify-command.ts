@@ -4,6 +4,7 @@ import { serversOf } from '../../queue/redis/redis-servers.ts'
 import { type CommandContext, CommandError, print, runCommand } from '../run-command.ts'
 import { residueInPostgres } from './residue-in-postgres.ts'
 import { residueInRedis } from './residue-in-redis.ts'
+import { residueInSearch } from './residue-in-search.ts'
 import { residueOfWorkspace } from './residue-of-workspace.ts'
 import { soughtOf } from './text-search.ts'
 
@@ -11,7 +12,7 @@ const USAGE = `usage: npm run purge:verify -- [--id TEXT]… [--email TEXT]… [
        npm run purge:verify -- --workspace ID
 
 Searches Postgres and Redis for these strings, in upper or lower case and in the form of JSON: every column of every table,
-planner statistics and statements; names and values of every key, and the slow log.
+planner statistics and statements; names and values of every key, and the slow log; and their words in the search index.
 Prints the places of each string and the number of rows or keys that contain it, never the content.
 With --workspace, the command counts the rows and keys of a deleted workspace.
 Exit code 0: the search has found nothing. 1: it has found something, or the command failed.`
@@ -43,7 +44,7 @@ await runCommand({
   options: ['workspace'],
   lists: OPTIONS,
   run: async (context) => {
-    const { sql, values, valuesOf, openRedis } = context
+    const { sql, values, valuesOf, openRedis, readHashKey } = context
     const given = OPTIONS.flatMap((option) =>
       valuesOf(option).map((text, index) => ({ label: `${option} ${index + 1}`, text: text.trim() })),
     )
@@ -62,8 +63,12 @@ await runCommand({
     const inRedis = await residueInRedis(redis, prefix, sought)
     const inPostgres = await residueInPostgres(sql, sought)
     if (inPostgres.tables === 0) throw new CommandError(NO_TABLES)
+    const inIndex = await residueInSearch(sql, readHashKey, sought)
     const found = [
-      ...inPostgres.residue.map(({ text, place, count }) => ({ text, line: `  ${place}: ${rows(count)}` })),
+      ...[...inPostgres.residue, ...inIndex].map(({ text, place, count }) => ({
+        text,
+        line: `  ${place}: ${rows(count)}`,
+      })),
       ...inRedis.residue.map(({ text, place, count }) => ({ text, line: `  Redis ${place}: ${count}` })),
     ]
     for (const { label, text } of given) {

@@ -63,8 +63,7 @@ end $$;
 -- The next changes of a workspace after a position, in order, with the current records. Each row
 -- has the last and the forgotten position of the workspace; the first row has no change. gone: the
 -- record is a tombstone. The rows end at the record that would exceed `most_bytes` in total: its row
--- has no record, but is not gone. The first record always comes. The loop builds one record at a
--- time, since one can have megabytes.
+-- has no record, but is not gone. The first change always comes.
 create or replace function read_changes(ws uuid, after bigint, most integer, most_bytes bigint)
 returns table (
   last bigint, forgotten bigint, "position" bigint, kind text, id uuid, gone boolean, merged_into uuid, record text)
@@ -75,8 +74,19 @@ returns table (
   set plan_cache_mode = force_generic_plan
 as $$
 declare
-  used bigint := 0;
-  changes cursor for
+  positions bigint[];
+  kinds text[];
+  read_kinds text[];
+  ids uuid[];
+  records text[];
+begin
+  select g.change_position, g.forgotten_position into last, forgotten from workspace_progress as g where g.workspace_id = ws;
+  if not found then return; end if;
+  return next;
+  -- No record has the kind null, so that a tombstone is not read.
+  select array_agg(c.at), array_agg(c.kind), array_agg(case when not c.gone then c.kind end), array_agg(c.id)
+  into positions, kinds, read_kinds, ids
+  from (
     (select r.change_position, 'feedback', r.id, false from feedback as r
       where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
     union all
@@ -100,23 +110,17 @@ declare
     union all
     (select t.position, t.kind, t.record_id, true from tombstone as t
       where t.workspace_id = ws and t.position > after order by t.position limit most)
-    order by 1 limit most;
-begin
-  select g.change_position, g.forgotten_position into last, forgotten from workspace_progress as g where g.workspace_id = ws;
-  if not found then return; end if;
-  return next;
-  open changes;
-  loop
-    fetch changes into "position", kind, id, gone;
-    exit when not found;
-    record := case when not gone then record_json(ws, kind, id) end;
+    order by 1 limit most
+  ) as c (at, kind, id, gone);
+  if ids is null then return; end if;
+  records := array(select r.record from read_records(ws, read_kinds, ids, most_bytes) as r order by r.place);
+  for place in 1 .. least(cardinality(records) + 1, cardinality(ids)) loop
+    "position" := positions[place];
+    kind := kinds[place];
+    id := ids[place];
+    gone := read_kinds[place] is null;
     merged_into := case when gone then nullif(current_id(ws, kind, id), id) end;
-    if used > 0 and used + octet_length(record) > most_bytes then
-      record := null;
-      return next;
-      exit;
-    end if;
-    used := used + coalesce(octet_length(record), 0);
+    record := records[place];
     return next;
   end loop;
 end $$;

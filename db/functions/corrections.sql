@@ -67,7 +67,7 @@ begin
   f.tags_generated := f.tags is null;
   f.tagger_version := null;
   perform count_tags(ws, coalesce(f.tags, '{}'), former);
-  perform forget_shares(ws, array[f.id]);
+  perform subtract_shares(ws, array[f.id]);
   return f;
 end $$;
 

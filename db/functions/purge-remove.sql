@@ -225,10 +225,11 @@ begin
     where workspace_id = ws and id = any (doomed);
   end if;
   if cardinality(gone) = 0 then return cardinality(doomed); end if;
+  perform forget_texts(ws, gone);
   perform add_tombstones(ws, 'message', gone);
   lost := array(select unnest(c.tags) from conversation as c where c.workspace_id = ws and c.id = any (shortened));
   perform count_tags(ws, '{}', lost);
-  perform forget_shares(ws, shortened);
+  perform subtract_shares(ws, shortened);
   before := reserve_positions(ws, cardinality(shortened));
   update conversation set tags = null, tagger_version = null, purged_number = greatest(purged_number, p.number),
     change_position = before + array_position(shortened, id)

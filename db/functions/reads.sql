@@ -33,12 +33,11 @@ begin
   );
 end $$;
 
--- A record as JSON text; null if it does not exist.
+-- A record as JSON text; null if it does not exist. `read_records` reads feedback.
 create or replace function record_json(ws uuid, kind text, record_id uuid) returns text
   language plpgsql stable as $$
 begin
   return case kind
-    when 'feedback' then feedback_json(ws, record_id)
     when 'customer' then customer_json(ws, record_id)
     when 'account' then account_json(ws, record_id)
     when 'project' then project_json(ws, record_id)
@@ -50,7 +49,7 @@ end $$;
 
 -- The records of these kinds and ids, in their order, up to `most` bytes in total. The first
 -- record always comes, even if it is larger. record: null if the record does not exist. The loop
--- builds one record at a time, since one can have megabytes.
+-- builds one record at a time, since one can have megabytes, and feedback in groups, since it cannot.
 create or replace function read_records(ws uuid, kinds text[], ids uuid[], most bigint)
 returns table (place bigint, record text)
   language plpgsql stable
@@ -59,13 +58,25 @@ returns table (place bigint, record text)
   set plan_cache_mode = force_generic_plan
 as $$
 declare
+  group_size constant integer := 20;
+  group_end integer := 0;
+  group_ids uuid[];
+  group_records text[];
   used bigint := 0;
 begin
   for at in 1 .. cardinality(ids) loop
+    if kinds[at] = 'feedback' and at > group_end then
+      group_end := at + group_size - 1;
+      select array_agg(f.record_id), array_agg(f.record) into group_ids, group_records
+      from feedback_jsons(ws, ids[at : group_end]) as f;
+    end if;
     place := at;
-    record := record_json(ws, kinds[at], ids[at]);
+    record := case
+      when kinds[at] = 'feedback' then group_records[array_position(group_ids, ids[at])]
+      else record_json(ws, kinds[at], ids[at])
+    end;
     used := used + coalesce(octet_length(record), 0);
-    exit when place > 1 and used > most;
+    exit when place > 1 and used > most and record is not null;
     return next;
   end loop;
 end $$;
@@ -118,28 +129,6 @@ create or replace function ids_in(filters jsonb, name text) returns uuid[]
   language sql immutable as $$
   select coalesce(array_agg(e.id::uuid), '{}') from jsonb_array_elements_text(filters -> name) as e (id)
 $$;
-
--- The form in which a search compares texts: without format characters (category Cf), in Unicode
--- NFKC and lower case, with one letter for both Greek sigmas.
-create or replace function search_form(given text) returns text
-  language plpgsql immutable strict parallel safe as $$
-declare
-  -- The class leaves out characters that stay as they are in NFKC, in any order: `normalize` takes
-  -- several times as long as the rest.
-  unstable constant text := '[^\u0001-\u009F\u00A1-\u00A7\u00A9\u00AB\u00AC\u00AE\u00B0\u00B1\u00B6\u00B7\u00BB\u00BF-\u0131'
-    || '\u0134-\u013E\u0141-\u0148\u014A-\u017E\u0180-\u01C3\u0388-\u03CE\u0400-\u0481\u048A-\u052F\u05D0-\u05EA\u0621-\u064A'
-    || '\u2010\u2012-\u2016\u2018-\u2023\u20AC\u2190-\u21FF\u2600-\u27BF\u3001-\u3029\u3041-\u3096\u30A0-\u30FE\u3400-\u4DBF'
-    || '\u4E00-\u9FFF\uAC00-\uD7A3\uFE0F\U0001F300-\U0001F64F\U0001F680-\U0001F6FF\U0001F900-\U0001F9FF]';
-begin
-  if octet_length(given) = length(given) then return lower(given); end if;
-  if given ~ unstable then
-    given := normalize(regexp_replace(given,
-      '[\u00AD\u0600-\u0605\u061C\u06DD\u070F\u0890\u0891\u08E2\u180E\u200B-\u200F\u202A-\u202E\u2060-\u2064\u2066-\u206F'
-      || '\uFEFF\uFFF9-\uFFFB\U000110BD\U000110CD\U00013430-\U0001343F\U0001BCA0-\U0001BCA3\U0001D173-\U0001D17A'
-      || '\U000E0001\U000E0020-\U000E007F]', '', 'g'), nfkc);
-  end if;
-  return replace(lower(given), 'ς', 'σ');
-end $$;
 
 -- A list in the order of an index, as SQL: newest or oldest first, after a place, up to $6 records.
 -- `scope` narrows the list by an index; `condition` says which records match. Both are SQL over `r`

@@ -162,10 +162,12 @@ end $$;
 
 -- Conversations that are replaced or new, and touched ones, which an older submission only adds to.
 -- A tagger has to read both again, since their texts may change. The unresolved references of
--- replaced messages go: those of conversations that existed before.
+-- replaced messages go: those of conversations that existed before. So do the texts of the search
+-- index that are replaced by other ones.
 create or replace function save_conversations(sole uuid[], changes jsonb) returns void
   language plpgsql as $$
 declare
+  titled record;
   known uuid[] := array(select r.id from jsonb_to_recordset(changes -> 'conversation_touched') as r (id uuid)) || array(
     select c.id from jsonb_to_recordset(changes -> 'conversation') as r (workspace_id uuid, id uuid)
     cross join lateral (
@@ -177,12 +179,29 @@ declare
   touch record;
 begin
   for replaced in
-    select m.workspace_id, array_agg(m.id) as messages
-    from jsonb_to_recordset(changes -> 'message') as m (workspace_id uuid, id uuid, conversation_id uuid)
+    select m.workspace_id, array_agg(m.id) as messages, array_agg(m.id) filter (where x.content <> m.content) as changed
+    from jsonb_to_recordset(changes -> 'message') as m (workspace_id uuid, id uuid, conversation_id uuid, content text)
+    left join lateral (
+      select k.content from message as k
+      where k.workspace_id = m.workspace_id and (sole is null or k.workspace_id = any (sole)) and k.id = m.id limit 1
+    ) as x on true
     where m.conversation_id = any (known)
     group by m.workspace_id
   loop
     perform forget_unresolved(replaced.workspace_id, replaced.messages);
+    perform forget_texts(replaced.workspace_id, coalesce(replaced.changed, '{}'));
+  end loop;
+  for titled in
+    select r.workspace_id, array_agg(r.id) as conversations
+    from jsonb_to_recordset(changes -> 'conversation') as r (workspace_id uuid, id uuid, title text)
+    cross join lateral (
+      select k.title from conversation as k
+      where k.workspace_id = r.workspace_id and (sole is null or k.workspace_id = any (sole)) and k.id = r.id limit 1
+    ) as x
+    where x.title is distinct from r.title
+    group by r.workspace_id
+  loop
+    perform forget_texts(titled.workspace_id, titled.conversations);
   end loop;
   if changes ? 'conversation' then perform put_conversation(sole, changes -> 'conversation'); end if;
   for touch in

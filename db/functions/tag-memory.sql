@@ -3,8 +3,18 @@
 -- progress row. Replaced feedback and removed records lose their share at once. A conversation that
 -- gets messages keeps its share until it is tagged again.
 
--- Takes the shares of these records out of the memory.
+-- Takes the shares of these records out of the memory, and their texts out of the search index.
 create or replace function forget_shares(ws uuid, records uuid[]) returns void
+  language plpgsql
+  set enable_seqscan = off
+as $$
+begin
+  perform subtract_shares(ws, records);
+  perform forget_texts(ws, records);
+end $$;
+
+-- Takes the shares of these records out of the memory.
+create or replace function subtract_shares(ws uuid, records uuid[]) returns void
   language plpgsql
   set enable_seqscan = off
 as $$
@@ -108,7 +118,7 @@ begin
     ) as summed
     where before < excess
   );
-  perform forget_shares(ws, oldest);
+  perform subtract_shares(ws, oldest);
 end $$;
 
 -- The counts of the memory: of all texts here, of terms and of tags in use in the next functions.

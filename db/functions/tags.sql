@@ -82,7 +82,7 @@ begin
   if not lock_progress(ws) then return 0; end if;
   standing := standing_records(ws, tagged);
   perform write_tags(ws, tagger, tagged, standing);
-  perform forget_shares(ws, standing);
+  perform subtract_shares(ws, standing);
   perform add_shares(ws, tagger, tagged, standing);
   select * into memory from tag_memory where workspace_id = ws;
   perform forget_oldest(ws, true, memory.judged_terms - most_terms);

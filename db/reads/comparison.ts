@@ -1,7 +1,8 @@
 import type { Sql } from '../connection/postgres.ts'
 import { BAD, type CountRequest, type Figures, over, rowsToCount } from './counts.ts'
 import { type Dimension, partsOf } from './dimensions.ts'
-import { currentFilters } from './lists.ts'
+import { currentFilters } from './filters.ts'
+import { findUnknownWords } from './search.ts'
 
 /** From the first time on, and before the second. */
 export type ComparedSpan = { from: string; to: string }
@@ -13,14 +14,23 @@ export type ComparisonRequest = Pick<CountRequest, 'workspaceId' | 'filters' | '
   order: 'feedback' | 'satisfaction'
 }
 export type GroupChange = { key: string | null; name: string | null; before: Figures; after: Figures }
-/** `grows`: the groups whose figure is greater in the later span, the greatest change first. */
-export type Comparison = { before: Figures; after: Figures; grows: GroupChange[]; falls: GroupChange[] }
+/**
+ * `grows`: the groups whose figure is greater in the later span, the greatest change first.
+ * `unknownWords`: if there is nothing to compare, the searched words that no text has.
+ */
+export type Comparison = {
+  before: Figures
+  after: Figures
+  grows: GroupChange[]
+  falls: GroupChange[]
+  unknownWords: string[] | undefined
+}
 
 /** Compares groups of feedback of two spans. */
 export const compareSpans = async (sql: Sql, request: ComparisonRequest): Promise<Comparison> => {
   const { workspaceId, by, filters, declared, limit, before, after, order } = request
   const { text, name } = partsOf(by, declared)
-  const asked = await currentFilters(sql, workspaceId, filters)
+  const asked = await currentFilters(sql, { workspaceId, filters })
   const change = order === 'feedback' ? 'after_feedback - before_feedback' : 'after_satisfaction - before_satisfaction'
   const rows = await sql.unsafe<ComparisonRow[]>(
     `with x as (${rowsToCount({ by: [by], filters, declared }, `, ${isIn('$4', '$5')} as is_before, ${isIn('$6', '$7')} as is_after`)}),
@@ -37,11 +47,13 @@ export const compareSpans = async (sql: Sql, request: ComparisonRequest): Promis
     [workspaceId, sql.json(asked), limit, before.from, before.to, after.from, after.to],
   )
   const [all, ...groups] = rows.map(changeOf)
+  const isEmpty = all!.before.feedback + all!.after.feedback === 0
   return {
     before: all!.before,
     after: all!.after,
     grows: groups.filter((_, at) => rows[at + 1]!.change > 0),
     falls: groups.filter((_, at) => rows[at + 1]!.change < 0),
+    unknownWords: isEmpty ? await findUnknownWords(sql, { workspaceId, search: filters.q }) : undefined,
   }
 }
 

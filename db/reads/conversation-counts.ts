@@ -1,5 +1,5 @@
 import { type Dimension, type Dimensions, partsOf } from './dimensions.ts'
-import { conversationCondition, type FeedbackFilters, SATISFACTION } from './lists.ts'
+import { conversationCondition, type FeedbackFilters, SATISFACTION } from './filters.ts'
 
 /** What conversations are counted by, where the key is not that of a feedback. */
 const KEYS: Readonly<Partial<Record<Dimension, { key: string; from: string }>>> = {

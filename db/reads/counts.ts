@@ -2,7 +2,9 @@ import type { Sql } from '../connection/postgres.ts'
 import { conversationsToCount } from './conversation-counts.ts'
 import { type Dimensions, type DimensionParts, fieldsAmong, partsOf } from './dimensions.ts'
 import { type DeclaredFields, hasOwners, OWNER_JOINS } from './field-values.ts'
-import { conditionOf, type CountedKind, currentFilters, type FeedbackFilters, SATISFACTION } from './lists.ts'
+import { conditionOf, currentFilters, type FeedbackFilters, SATISFACTION } from './filters.ts'
+import type { CountedKind } from './records.ts'
+import { findUnknownWords } from './search.ts'
 import { CUSTOMER_JOIN, LATER, SUMMED, sumsFor, sumsToCount, TOTAL_OF_SUMS } from './sums.ts'
 
 /** Satisfaction up to this is bad. */
@@ -40,8 +42,17 @@ export type CountRequest = {
 /** The place of a group in its order. */
 export type GroupPlace = readonly [rank: number, ...keys: string[]]
 
-/** `groups`: how many there are. `next`: the place where the next page begins, if there is one. */
-export type FeedbackCounts = { total: Figures; groups: number; top: Group[]; next: GroupPlace | undefined }
+/**
+ * `groups`: how many there are. `next`: the place where the next page begins, if there is one.
+ * `unknownWords`: if there is nothing to count, the searched words that no text has.
+ */
+export type FeedbackCounts = {
+  total: Figures
+  groups: number
+  top: Group[]
+  next: GroupPlace | undefined
+  unknownWords?: string[] | undefined
+}
 
 /**
  * Counts feedback, in total and in groups. `cut` spares the texts of most groups, which cost more than
@@ -49,8 +60,8 @@ export type FeedbackCounts = { total: Figures; groups: number; top: Group[]; nex
  * A week or month without feedback between others has a group as well, if it is the only dimension.
  */
 export const countFeedback = async (sql: Sql, request: CountRequest): Promise<FeedbackCounts> => {
-  const { workspaceId, by, filters, declared, limit, after } = request
-  const asked = await currentFilters(sql, workspaceId, filters)
+  const { workspaceId, of, by, filters, declared, limit, after } = request
+  const asked = await currentFilters(sql, { workspaceId, filters, of })
   const parts = by.map((name) => partsOf(name, declared))
   const keys = parts.map((_, at) => `k${at + 1}`)
   const texts = parts.map(({ text }, at) => `coalesce(${over(text, at)}, '')`)
@@ -79,6 +90,7 @@ export const countFeedback = async (sql: Sql, request: CountRequest): Promise<Fe
     total: { feedback, rated, satisfaction, bad },
     groups,
     top: top.map((row) => groupOf(row, by)),
+    unknownWords: feedback === 0 ? await findUnknownWords(sql, { workspaceId, search: filters.q, of }) : undefined,
     next: last && [last.rank, last.key_1 ?? '', ...(by.length > 1 ? [last.key_2 ?? ''] : [])],
   }
 }

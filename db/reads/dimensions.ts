@@ -1,3 +1,4 @@
+import { FIELD_PREFIX } from '../../contract/feedback-filters.ts'
 import { type DeclaredFields, fieldValue } from './field-values.ts'
 
 /**
@@ -46,7 +47,7 @@ export const isFixedDimension = (name: string): name is FixedDimension => Object
 
 /** The names of the declared fields among dimensions. */
 export const fieldsAmong = (by: readonly Dimension[]): string[] =>
-  by.flatMap((name) => (isFixedDimension(name) ? [] : name.slice('field.'.length)))
+  by.flatMap((name) => (isFixedDimension(name) ? [] : name.slice(FIELD_PREFIX.length)))
 
 export const partsOf = (name: Dimension, declared: DeclaredFields = []): DimensionParts =>
   isFixedDimension(name)

@@ -1,7 +1,7 @@
 import type { Sql } from '../connection/postgres.ts'
 import { type CountRequest, over, rowsToCount } from './counts.ts'
 import { partsOf } from './dimensions.ts'
-import { currentFilters } from './lists.ts'
+import { currentFilters } from './filters.ts'
 
 /** Answers on scales of 0 to 10: 9 or more are promoters, 6 or less are detractors. */
 export type Answers = { answers: number; promoters: number; detractors: number }
@@ -12,7 +12,7 @@ export type AnswersRequest = Pick<CountRequest, 'workspaceId' | 'by' | 'filters'
 /** The answers to the question of the Net Promoter Score, in total and by group. */
 export const countAnswers = async (sql: Sql, request: AnswersRequest): Promise<AnswerRow[]> => {
   const { workspaceId, by, filters, declared } = request
-  const asked = await currentFilters(sql, workspaceId, filters)
+  const asked = await currentFilters(sql, { workspaceId, filters })
   const keys = by.map((_, at) => `k${at + 1}`).join()
   const texts = by.map((name, at) => over(partsOf(name, declared).text, at)).join()
   return sql

@@ -1,5 +1,6 @@
 import type { Dimension, Dimensions } from './dimensions.ts'
-import type { CountedKind, FeedbackFilters } from './lists.ts'
+import type { FeedbackFilters } from './filters.ts'
+import type { CountedKind } from './records.ts'
 
 // The sums of feedback as SQL (db/functions/feedback-sums.sql).
 

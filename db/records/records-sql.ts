@@ -39,28 +39,49 @@ const PUT_HEAD = `${MADE}
 const READ_HEAD = `${MADE}
 --
 -- X_json gives a record as JSON text; null if it does not exist. Members without a value are left out.
+-- Y_jsons gives several records of a view. Each call makes its own plan, since a plan from the time of
+-- empty tables joins with all rows of a workspace. Several records share the cost of the plan.
 `
 
-const jsonFunction = (name: string, { kind, view = name, columns, joined = {} }: RecordTable): string => {
+const jsonFunction = (name: string, { kind, view, columns, joined = {} }: RecordTable): string => {
   const members = Object.entries(columns).flatMap(([column, { read, type }]) =>
     read === undefined ? [] : `'"${read}":' || ${jsonOf(`t.${column}`, type)}`,
   )
   const others = Object.keys(joined).map((member, at) => `'"${member}":' || joined_${at + 1}`)
   // Citus runs no function with a query in a statement that reads a table: so these come first.
   const variables = Object.values(joined).map(({ sql }, at) => `  joined_${at + 1} text := ${sql}(ws, record_id);\n`)
+  const record = `concat('{', concat_ws(',',
+${wrapped([...members, ...others])}
+    ), '}')`
+  if (view !== undefined) return jsonsFunction({ kind, view, record })
   return `
 create or replace function ${kind}_json(ws uuid, record_id uuid) returns text
   language plpgsql stable as $$
 ${variables.length > 0 ? `declare\n${variables.join('')}` : ''}begin
   return (
-    select concat('{', concat_ws(',',
-${wrapped([...members, ...others])}
-    ), '}')
-    from ${view} as t where t.workspace_id = ws and t.id = record_id
+    select ${record}
+    from ${name} as t where t.workspace_id = ws and t.id = record_id
   );
 end $$;
 `
 }
+
+const jsonsFunction = ({ kind, view, record }: { kind: RecordTable['kind']; view: string; record: string }): string => `
+create or replace function ${kind}_jsons(ws uuid, ids uuid[]) returns table (record_id uuid, record text)
+  language plpgsql stable
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set enable_hashjoin = off
+  set enable_mergejoin = off
+  set enable_material = off
+  set plan_cache_mode = force_custom_plan
+as $$
+begin
+  return query
+    select t.id, ${record}
+    from ${view} as t where t.workspace_id = ws and t.id = any (ids);
+end $$;
+`
 
 const jsonOf = (value: string, type: Column['type']): string => {
   if (type === 'jsonb') return `${value}::text`

@@ -2,8 +2,8 @@ import type { Sql } from '../connection/postgres.ts'
 import { LEAST_ID } from '../reads/records.ts'
 
 /**
- * Selects the records to tag again, without records that people tagged. `since` and `until` are
- * times of acceptance.
+ * Selects the records to tag again, without records that people tagged, and all records that the
+ * search index lacks. `since` and `until` are times of acceptance.
  */
 export type Retag = {
   workspaceId: string | undefined
@@ -11,8 +11,7 @@ export type Retag = {
   since: Date | undefined
   until: Date | undefined
   /**
-   * Only records that were last tagged by an older version, or never. Undefined includes all
-   * records.
+   * Only records that were last tagged by an older version, or never. Undefined means any version.
    */
   olderThanVersion: number | undefined
 }
@@ -31,8 +30,12 @@ const conditions = (sql: Sql, table: RetagTable, { workspaceId, source, since, u
     and (${source ?? null}::text is null or source = ${source ?? null}::text)
     and (${since ?? null}::timestamptz is null or ${acceptedAt} >= ${since ?? null}::timestamptz)
     and (${until ?? null}::timestamptz is null or ${acceptedAt} < ${until ?? null}::timestamptz)
-    and (${olderThanVersion ?? null}::int is null or coalesce(tagger_version, 0) < ${olderThanVersion ?? null}::int)
-    ${table === 'feedback' ? sql`and tags_generated` : sql``}`
+    and (
+      (${olderThanVersion ?? null}::int is null or coalesce(tagger_version, 0) < ${olderThanVersion ?? null}::int)
+        ${table === 'feedback' ? sql`and tags_generated` : sql``}
+      or not exists (
+        select from search_text as t where t.workspace_id = ${sql(table)}.workspace_id and t.record_id = ${sql(table)}.id)
+    )`
 }
 
 export const countRetag = async (sql: Sql, wanted: Retag): Promise<Record<RetagTable, number>> => {

@@ -1,7 +1,7 @@
 import type { TaggingJob } from '../../contract/jobs.ts'
 import { idOfEpoch, type Realm } from '../../contract/identity/keys.ts'
 import type { Sql } from '../connection/postgres.ts'
-import { storedHashes } from './tag-hashes.ts'
+import { arrayText, storedHashes } from './tag-hashes.ts'
 
 /** Stored records to tag. */
 export type WantedRecords = Pick<TaggingJob, 'feedbackIds' | 'conversationIds'> & {
@@ -44,7 +44,7 @@ export const readTexts = async (
 }
 
 /** The ids that keys of deleted feedback have now; other ids stay. */
-const currentFeedbackIds = async (sql: Sql, workspaceId: string, ids: readonly string[]): Promise<string[]> => {
+export const currentFeedbackIds = async (sql: Sql, workspaceId: string, ids: readonly string[]): Promise<string[]> => {
   const epochs = await sql<{ key: string; epoch: number }[]>`
     select key_id as key, epoch from purged_key where workspace_id = ${workspaceId} and key_id = any (${[...ids]}::uuid[])`
   const epochOf = new Map(epochs.map(({ key, epoch }) => [key, epoch]))
@@ -106,12 +106,6 @@ const hashesText = (realm: Realm, hashed: readonly { hash: number }[]): string =
   const hashes = hashed.map(({ hash }) => hash)
   return arrayText(storedHashes(realm, hashes))
 }
-
-/**
- * Numbers as the text of a Postgres array. From a JSON array, Postgres would make numerics, then
- * this text, and then parse it.
- */
-const arrayText = (numbers: readonly number[]): string => `{${numbers.join()}}`
 
 const traitsOf = ({ determined, free, valued, given }: Share['terms'][number]): number =>
   Number(determined) + 2 * Number(free) + 4 * Number(valued) + 8 * Number(given)

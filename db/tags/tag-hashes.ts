@@ -18,7 +18,7 @@ export const storedHashes = ({ hashKey, workspaceId }: Realm, hashes: readonly n
     blocks.writeUInt32BE(Math.floor(hash / LOW), at * BLOCK_BYTES)
     blocks.writeUInt32BE(hash % LOW, at * BLOCK_BYTES + 4)
   })
-  // ECB shows equal blocks, but there are none: each block is another term.
+  // ECB shows equal blocks, as it has to: equal terms have equal hashes.
   const cipher = createCipheriv('aes-256-ecb', key, null).setAutoPadding(false)
   const encrypted = Buffer.concat([cipher.update(blocks), cipher.final()])
   return hashes.map((_, at) => {
@@ -26,3 +26,9 @@ export const storedHashes = ({ hashKey, workspaceId }: Realm, hashes: readonly n
     return (high & HIGH_BITS) * LOW + encrypted.readUInt32BE(at * BLOCK_BYTES + 4)
   })
 }
+
+/**
+ * Numbers as the text of a Postgres array. From a JSON array, Postgres would make numerics, then
+ * this text, and then parse it.
+ */
+export const arrayText = (numbers: readonly number[]): string => `{${numbers.join()}}`

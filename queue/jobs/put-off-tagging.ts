@@ -34,16 +34,19 @@ export const createPutOffTagging = (queues: JobQueues): ((jobs: readonly Tagging
   }
 }
 
-const sizeOf = ({ feedbackIds, conversationIds }: TaggingJob): number => feedbackIds.length + conversationIds.length
+const sizeOf = ({ feedbackIds, conversationIds, indexedIds = [] }: TaggingJob): number =>
+  feedbackIds.length + conversationIds.length + indexedIds.length
 
 const isLarge = (job: TaggingJob): boolean => sizeOf(job) >= TEXTS_OF_A_JOB
 
 const join = (first: TaggingJob, second: TaggingJob): TaggingJob => {
   const traceparents = [...(first.traceparents ?? []), ...(second.traceparents ?? [])]
+  const indexedIds = [...new Set([...(first.indexedIds ?? []), ...(second.indexedIds ?? [])])]
   return {
     workspaceId: first.workspaceId,
     feedbackIds: [...new Set([...first.feedbackIds, ...second.feedbackIds])],
     conversationIds: [...new Set([...first.conversationIds, ...second.conversationIds])],
+    ...(indexedIds.length > 0 && { indexedIds }),
     ...(traceparents.length > 0 && { traceparents }),
   }
 }

@@ -118,6 +118,6 @@ const withoutNumbers = (dump: Dump): Dump =>
   Object.fromEntries(
     Object.entries(dump).map(([table, rows]) => [
       table,
-      rows.map((row) => JSON.stringify({ ...(JSON.parse(row) as object), correction_numbers: null })),
+      rows.map((row) => JSON.stringify({ ...(JSON.parse(row) as object), correction_numbers: null })).toSorted(),
     ]),
   )

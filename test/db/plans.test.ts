@@ -12,10 +12,13 @@ import { findIdempotencyKeys, findKeysToFree, freeKeys } from '../../db/submissi
 import { readPosition } from '../../db/submissions/position.ts'
 import { readChanges } from '../../db/reads/changes.ts'
 import { readList } from '../../db/reads/lists.ts'
+import { withStoredHashes } from '../../db/reads/search.ts'
 import { findProgress, findReceipt } from '../../db/submissions/receipts.ts'
 import { readTexts, storeTags } from '../../db/tags/store-tags.ts'
 import { applyStrides } from '../support/apply-strides.ts'
 import { parsed } from '../model/submission-arbitrary.ts'
+import { parseSearch } from '../../contract/search.ts'
+import { searchOf } from '../../tagger/searched-words.ts'
 import { tag } from '../../worker/tagging/tagging.ts'
 import {
   GROWING_TABLES,
@@ -117,6 +120,8 @@ const WORKS: Readonly<Record<string, (sql: Sql, round: string) => Promise<number
     await readList(sql, { ...page, kind: 'customer', filters: { externalKey: row!.id, email: 'unknown@example.org' } })
     await readList(sql, { ...page, kind: 'account', filters: { externalKey: row!.id, domain: 'x.example', name: 'x' } })
     await readList(sql, { ...page, kind: 'conversation', filters: {} })
+    const searched = { ...page, kind: 'feedback', filters: { q: searchOf(parseSearch('slowly or quick')!) } } as const
+    await readList(sql, withStoredHashes(hashKey, searched))
     await readChanges(sql, workspaceId, {
       after: { position: Number(row!.place) - PAGE_LIMIT, passSince: undefined },
       limit: PAGE_LIMIT,

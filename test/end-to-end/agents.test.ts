@@ -9,6 +9,7 @@ import { createDemoData, readReviews } from '../../demo/demo-data.ts'
 import { type Agent, agentAt, agentOf, quotesIn } from '../support/agent.ts'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
+import { untilIndexed } from '../support/until-indexed.ts'
 import { FEEDBACK, MORE_FEEDBACK, NOW } from './demo-asking.ts'
 import { FIGURES } from './demo-figures.ts'
 import { KEYS } from './demo-keys.ts'
@@ -30,6 +31,7 @@ describe('agents that ask about the demo', () => {
     await service.submitAll([...accounts, ...contacts, ...feedback, ...conversations, ...MORE_FEEDBACK])
     const untagged = async () => (await service.sql`select from feedback where tags is null`).count
     await until('each feedback has tags', async () => (await untagged()) === 0)
+    await untilIndexed(service.all, service.workspaceId)
     agent = await agentAt(service.urls[0]!, service.readToken)
   })
   after(async () => {
@@ -169,7 +171,13 @@ describe('agents that ask about the demo', () => {
     assert.match(await hinted({ filters: { ratingMax: 2 } }), /different scales/)
     assert.match(await hinted({ by: 'rating' }), /different scales/)
     assert.equal(await hinted({ by: 'rating', filters: { source: 'demo' } }), 'undefined')
-    assert.match((await agent.call('list_feedback', { filters: { q: 'zyzzyva' } })).hints[0], /Nothing matches/)
+    const unknown = 'No text has “qwertzuiop” in any form. Try other words.'
+    const filters = { q: 'battery qwertzuiop' }
+    assert.equal(await hinted({ filters }), unknown)
+    assert.equal(await hinted({ of: 'conversations', filters: { q: 'qwertzuiop' } }), unknown)
+    for (const of of ['feedback', 'conversations'])
+      assert.deepEqual((await agent.call('list_feedback', { of, filters: { q: 'qwertzuiop' } })).hints, [unknown])
+    assert.deepEqual((await agent.call('compare_periods', { by: 'tag', filters })).hints, [unknown])
     assert.match((await agent.call('resolve', { name: 'zyzzyva' })).hints[0], /Try a part of the name/)
   })
 

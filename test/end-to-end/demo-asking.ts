@@ -101,7 +101,7 @@ export const weekly = (figures: string, condition = 'true'): string =>
 export const BANK = `(select id from account where name = 'Cedar Bridge Bank')`
 export const CUSTOMER = `(select contact_id from f ${NEWEST} 1)`
 export const words = (...given: string[]): string =>
-  given.map((word) => `concat_ws(' ', title, description) ilike '%${word}%'`).join(' and ')
+  given.map((word) => `concat_ws(' ', title, description) ~* '\\m${word.replace(/y$/, '(y|ie)')}s?\\M'`).join(' and ')
 export const spans = (key: string, from: string, days: number): string => `from (
   select ${key} as key, count(*) filter (where created_at < timestamptz '${NOW}' - interval '${days} days')::int as before,
     count(*) filter (where created_at >= timestamptz '${NOW}' - interval '${days} days')::int as after

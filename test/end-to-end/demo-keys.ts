@@ -184,8 +184,8 @@ export const KEYS: readonly Question[] = [
   [
     'In which conversations is the picture named?',
     async (call) => list(call, { of: 'conversations', filters: { q: 'picture' }, limit: 20 }),
-    `select id from conversation as r where title ilike '%picture%'
-       or exists (select from message as m where m.conversation_id = r.id and content ilike '%picture%') ${NEWEST} 20`,
+    `select id from conversation as r where title ~* '\\mpictures?\\M'
+       or exists (select from message as m where m.conversation_id = r.id and content ~* '\\mpictures?\\M') ${NEWEST} 20`,
   ],
   [
     'Which accounts that name the battery are worth most?',

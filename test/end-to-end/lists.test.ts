@@ -6,6 +6,7 @@ import { ownWorkspace } from '../support/own-workspace.ts'
 import { seeded } from '../support/property-seed.ts'
 import type { Answer } from '../support/service.ts'
 import { sharedService } from '../support/shared-service.ts'
+import { untilIndexed } from '../support/until-indexed.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'
 const UNKNOWN = '21e220a7-39de-8ea2-adec-1b9ebe43cbbd'
@@ -54,6 +55,17 @@ describe('lists over HTTP', () => {
       },
     }))
     await own.submitAll([...people, ...items])
+    await untilIndexed(service.all, own.workspaceId)
+    /** Searches, and the feedback that they find as SQL. */
+    const searches: Readonly<Record<string, string>> = {
+      exporte: `description like 'Der EXPORT %'`,
+      'GRÖßE export': `description like 'Der EXPORT %'`,
+      größe: `(description like 'Der EXPORT %' or title = 'Größe')`,
+      'login 1': `description = 'Login 1'`,
+      '"dauert größe"': `description like 'Der EXPORT %'`,
+      'nowhere or login': `description like 'Login %'`,
+      nowhere: 'false',
+    }
     const ids = async (table: string): Promise<string[]> => {
       const rows = await service.all<{ id: string }[]>`
         select id from ${service.all(table)} where workspace_id = ${own.workspaceId} order by id`
@@ -72,7 +84,7 @@ describe('lists over HTTP', () => {
         ratingMax: oneOf(['1', '4']),
         createdFrom: oneOf(['2026-01-02T00:00:00Z', '2026-01-03T02:00:00+02:00']),
         createdTo: oneOf(['2026-01-04T00:00:00Z']),
-        q: oneOf(['export', 'GRÖSSE export', 'größe', 'login 1', '%', 'nowhere']),
+        q: oneOf(Object.keys(searches)),
         order: oneOf(['newest', 'oldest']),
       },
       { requiredKeys: [] },
@@ -82,7 +94,7 @@ describe('lists over HTTP', () => {
         const query = new URLSearchParams(
           Object.entries(given).flatMap(([name, value]) => [value].flat().map((each) => [name, each])),
         )
-        const found = await walk(`${query}&limit=${limit}`, token)
+        const listed = await walk(`${query}&limit=${limit}`, token)
         const { source, tag, customerId, accountId, projectId, ratingMin, ratingMax, createdFrom, createdTo, q } = given
         const rows = await service.all<{ id: string }[]>`
           select f.id from feedback as f
@@ -97,11 +109,10 @@ describe('lists over HTTP', () => {
             and (${ratingMax ?? null}::float8 is null or rating <= ${ratingMax ?? null}::float8)
             and (${createdFrom ?? null}::timestamptz is null or f.created_at >= ${createdFrom ?? null}::timestamptz)
             and (${createdTo ?? null}::timestamptz is null or f.created_at < ${createdTo ?? null}::timestamptz)
-            and lower(coalesce(title, '') || ' ' || description) like all (
-              array(select '%' || replace(lower(w), '%', '\\%') || '%' from regexp_split_to_table(${q ?? ''}, ' ') as w))
+            and ${service.all.unsafe(q === undefined ? 'true' : searches[q]!)}
           order by f.created_at desc, f.id desc`
         const expected = rows.map(({ id }) => id)
-        assert.deepEqual(found, given.order === 'oldest' ? expected.toReversed() : expected)
+        assert.deepEqual(listed, given.order === 'oldest' ? expected.toReversed() : expected)
       }),
       seeded({ numRuns: LONG ? 60 : 25 }),
     )
@@ -110,63 +121,6 @@ describe('lists over HTTP', () => {
       const table = { customers: 'contact', accounts: 'account', projects: 'project' }[path]!
       const found = rowsOf(answer.body[path]).map(({ id }) => id!)
       assert.deepEqual(found.toSorted(), await ids(table))
-    }
-  })
-
-  it('a search compares letters in any case and any form of Unicode', async () => {
-    const own = await ownWorkspace({ sql: service.all, urls: service.urls })
-    const texts: Record<string, string> = {
-      a: 'Die GRÖSSE der Schrift',
-      b: 'МОСКВА ждёт',
-      c: 'École fermée',
-      d: '학점인정'.normalize('NFD'),
-      e: 'cafe\u0301 creme',
-      f: 'Rabatt 100% sofort',
-      g: 'snake_case name',
-      h: 'back\\slash',
-      i: 'soft\u00ADhyphen zero\u200Bwidth e\u200D\u0301te\u0301',
-      j: 'ﬁle upload ①',
-      k: 'Ｆｕｌｌ width',
-      l: 'Ο ΛΌΓΟΣ και ο τρόπος',
-      m: '36 \u212Aelvin \u{E0041}tagged',
-    }
-    await own.submitAll(
-      Object.entries(texts).map(([sourceId, description]) => ({
-        operation: 'create_feedback',
-        body: { description, source: 'letters', sourceId },
-      })),
-    )
-    const found: [q: string, sourceIds: string][] = [
-      ['grösse', 'a'],
-      ['GRÖSSE'.normalize('NFD'), 'a'],
-      ['москва', 'b'],
-      ['ЖДЁТ', 'b'],
-      ['ÉCOLE', 'c'],
-      ['école'.normalize('NFD'), 'c'],
-      ['학점인정', 'd'],
-      ['café', 'e'],
-      ['100%', 'f'],
-      ['%', 'f'],
-      ['e_c', 'g'],
-      ['back\\slash', 'h'],
-      ['softhyphen', 'i'],
-      ['soft\u00ADhyphen', 'i'],
-      ['zerowidth été', 'i'],
-      ['file', 'j'],
-      ['1', 'fj'],
-      ['full', 'k'],
-      ['ｆull', 'k'],
-      ['λόγος', 'l'],
-      ['λόγοσ', 'l'],
-      ['ΤΡΌΠΟΣ', 'l'],
-      ['\uFEFFkelvin', 'm'],
-      ['tagged', 'm'],
-      ['nowhere', ''],
-    ]
-    for (const [q, expected] of found) {
-      const answer = await get(`/feedbacks?${new URLSearchParams({ q })}`, own.readToken)
-      const sourceIds = rowsOf(answer.body.feedbacks).map((each) => each['sourceId']!)
-      assert.equal(sourceIds.toSorted().join(''), expected, JSON.stringify(q))
     }
   })
 

@@ -78,11 +78,13 @@ describe('traces', () => {
       'feedback_insights.state': 'applied',
       [SUBMISSION]: id,
     })
-    assert.deepEqual(tagged.attributes, {
+    // A job can have texts that came just before.
+    const { 'messaging.batch.message_count': texts, ...ofTagging } = tagged.attributes
+    assert.ok(Number(texts) >= 1)
+    assert.deepEqual(ofTagging, {
       'messaging.system': 'bullmq',
       'messaging.operation.type': 'process',
       'messaging.destination.name': 'tagging',
-      'messaging.batch.message_count': 1,
       'feedback_insights.workspace.id': service.workspaceId,
       'feedback_insights.attempts': 1,
     })

@@ -86,6 +86,7 @@ describe('webhooks over HTTP', () => {
       [{ url, kinds: ['account'], filter: { source: 'x' } }, /kinds must be with feedback among them/],
       [{ url, filter: { sauce: 'x' } }, /filter\.sauce must be one of the filters q, source/],
       [{ url, filter: { accountId: 'x' } }, /filter\.accountId must be an id of this service/],
+      [{ url, filter: { fields: { plan: 'trial' } } }, /field\.plan is not declared/],
       [{ url, from: 1e17 }, /from must be a position/],
       [{ url, holdUntilTagged: 'perhaps' }, /holdUntilTagged must be true or false/],
     ]
@@ -184,6 +185,7 @@ describe('webhooks over HTTP', () => {
     for (const [words, says] of [
       [['--kinds', 'person'], /--kinds\.0 must be one of feedback/],
       [['--filter', 'sauce=x'], /--filter\.sauce must be one of the filters/],
+      [['--filter', 'field.plan=x'], /fields that no source declares: plan/],
       [['--kinds', 'account', '--filter', 'source=x'], /--kinds must be with feedback among them/],
     ] as const) {
       const { code, stderr } = await runCommand(service, PROGRAM, ...where, ...words)

@@ -182,8 +182,11 @@ export const openApplyRig = async () => {
       settled.length = 0
       await Promise.all(Object.values(room.queues).map((queue) => queue.drain(true)))
     },
-    /** Stops the worker for good. */
-    stop: worker.stop,
+    /** Stops the worker for good, once it has woken the workspaces that it leaves. */
+    stop: async (): Promise<void> => {
+      await worker.stop()
+      await room.wake.ended()
+    },
     close: async (): Promise<void> => {
       await worker.stop()
       await room.close()

@@ -23,6 +23,8 @@ const OTHER_TABLES = [
   'tag_share',
   'tag_term',
   'tag_in_use',
+  'search_text',
+  'search_block',
 ]
 /** Text columns that are keys of rows. */
 const KEYS: readonly string[] = [
@@ -61,6 +63,7 @@ export const multiplyRows = async (sql: Sql, copies: Copies): Promise<void> => {
     const isFeedback = FEEDBACK_TABLES.includes(table)
     const value = ({ name, isId, isHash }: Column): string => {
       if (KEYS.includes(`${table}.${name}`)) return `${name} || '/' || copy`
+      if (name === 'number' && table === 'search_text') return `${name} + 4096 * copy`
       if (isHash) return `${name} + copy`
       if (!isId) return name
       return `md5(${name} || '/' || ${isFeedback && name !== 'id' ? `1 + copy % ${copies.others}` : 'copy'})::uuid`

@@ -98,13 +98,19 @@ const findUnfinished = async (
   return ids.length === 0 ? [] : findPurgesUnderWay(sql, workspaceId, ids)
 }
 
-type TaggableRecord = { submission: Submission; kind: 'feedback' | 'conversation'; id: string; hasTags: boolean }
+/** `lesson`: the tagger can learn from its tags. */
+type TaggableRecord = {
+  submission: Submission
+  kind: 'feedback' | 'conversation'
+  id: string
+  need: 'tags' | 'lesson' | 'index'
+}
 
 type TaggingNeeds = Pick<FollowUpDependencies, 'hashKey' | 'pace'> & { spans: StrideSpans }
 
 /**
  * The tagging job for applied submissions of one workspace: records to tag, and some feedback with
- * tags to learn from, as the pace allows.
+ * tags to learn from, as the pace allows. All other feedback is only to be indexed for the search.
  */
 const wantedTagging = (
   { hashKey, pace, spans }: TaggingNeeds,
@@ -112,17 +118,22 @@ const wantedTagging = (
   applied: readonly Submission[],
 ): TaggingJob | undefined => {
   const wanted = applied.flatMap((submission) => wantedFor(hashKey, submission) ?? [])
-  const [tagged, untagged] = [wanted.filter(({ hasTags }) => hasTags), wanted.filter(({ hasTags }) => !hasTags)]
-  const chosen = [...untagged, ...pace.choose(workspaceId, tagged)]
-  if (chosen.length === 0) return undefined
-  const idsOf = (kind: TaggableRecord['kind']): string[] => [
-    ...new Set(chosen.flatMap((record) => (record.kind === kind ? record.id : []))),
+  if (wanted.length === 0) return undefined
+  const untagged = wanted.filter(({ need }) => need === 'tags')
+  const tagged = wanted.filter(({ need }) => need === 'lesson')
+  const chosen = new Set([...untagged, ...pace.choose(workspaceId, tagged)])
+  const idsOf = (records: Iterable<TaggableRecord>, wantedKind: TaggableRecord['kind']): string[] => [
+    ...new Set([...records].flatMap(({ kind, id }) => (kind === wantedKind ? id : []))),
   ]
-  const traceparents = chosen.flatMap(({ submission }) => spans.get(submission.submissionId)?.traceparent ?? [])
+  const feedbackIds = idsOf(chosen, 'feedback')
+  const others = wanted.filter((record) => !chosen.has(record))
+  const indexedIds = idsOf(others, 'feedback').filter((id) => !feedbackIds.includes(id))
+  const traceparents = [...chosen].flatMap(({ submission }) => spans.get(submission.submissionId)?.traceparent ?? [])
   return {
     workspaceId,
-    feedbackIds: idsOf('feedback'),
-    conversationIds: idsOf('conversation'),
+    feedbackIds,
+    conversationIds: idsOf(chosen, 'conversation'),
+    ...(indexedIds.length > 0 && { indexedIds }),
     ...(traceparents.length > 0 && { traceparents }),
   }
 }
@@ -132,12 +143,14 @@ const wantedFor = (hashKey: HashKey, submission: Submission): TaggableRecord | u
   const { workspaceId, submissionId, operation, body } = submission
   const realm = { hashKey, workspaceId }
   if (operation === 'submit_conversation') {
-    return { submission, kind: 'conversation', id: conversationId(realm, body), hasTags: false }
+    return { submission, kind: 'conversation', id: conversationId(realm, body), need: 'tags' }
   }
   if (operation !== 'create_feedback' && operation !== 'correct_feedback') return undefined
-  if (operation === 'correct_feedback' && body.tags === undefined) return undefined
-  const hasTags = body.tags?.some((tag) => tag.trim() !== '') ?? false
-  if (body.tags != null && !hasTags) return undefined
-  const id = operation === 'correct_feedback' ? body.id : feedbackId({ ...realm, submissionId }, body)
-  return { submission, kind: 'feedback', id, hasTags }
+  const teaches = body.tags?.some((tag) => tag.trim() !== '') ?? false
+  const need = body.tags == null ? 'tags' : teaches ? 'lesson' : 'index'
+  if (operation === 'create_feedback') {
+    return { submission, kind: 'feedback', id: feedbackId({ ...realm, submissionId }, body), need }
+  }
+  // A correction leaves the text in the index.
+  return body.tags === undefined || need === 'index' ? undefined : { submission, kind: 'feedback', id: body.id, need }
 }

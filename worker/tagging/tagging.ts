@@ -1,6 +1,7 @@
 import type { HashKey, Realm } from '../../contract/identity/keys.ts'
 import { type TaggingJob, TAGGER_VERSION } from '../../contract/jobs.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
+import { findUnindexed, readTextsToIndex, storeWords } from '../../db/tags/search-texts.ts'
 import {
   MAX_TERMS_OF_TEXTS,
   readTexts,
@@ -11,6 +12,7 @@ import {
 import { recallInto, toShare } from './recalled-memory.ts'
 import { newMemory } from '../../tagger/memory.ts'
 import { analyseTexts, unhideWordsOfTexts, learnTexts, tagAnalysed } from '../../tagger/tag-texts.ts'
+import { hashesOfText } from '../../tagger/text-words.ts'
 
 /**
  * The most feedback, and the most conversations, of one part: storing their shares holds the
@@ -20,16 +22,33 @@ const TEXTS_AT_ONCE = 100
 
 /**
  * Reads the texts of a job, generates tags for texts that people did not tag, and stores the tags
- * with the shares of all texts. A repetition does no harm. Returns how many records it stored.
+ * with the shares of all texts. Adds the words of all texts to the search index. A repetition does
+ * no harm. Returns how many records got tags or taught the tagger.
  */
 export const tag = async ({ sql, hashKey }: { sql: Sql; hashKey: HashKey }, job: TaggingJob): Promise<number> => {
-  const { workspaceId } = job
+  const { workspaceId, indexedIds = [], isRetag = false } = job
+  const realm = { hashKey, workspaceId }
   let count = 0
   for (const ids of inParts(job)) {
-    const wanted = { workspaceId, ...ids, taggerVersion: TAGGER_VERSION, isRetag: job.isRetag === true }
-    count += await tagTogether(sql, { hashKey, workspaceId }, await readTexts(sql, wanted))
+    const wanted = { workspaceId, ...ids, taggerVersion: TAGGER_VERSION, isRetag }
+    count += await tagTogether(sql, realm, await readTexts(sql, wanted))
   }
+  for (const ids of inParts({ ...job, feedbackIds: [...new Set([...job.feedbackIds, ...indexedIds])] }))
+    await indexTexts(sql, realm, { ...ids, isRetag })
   return count
+}
+
+const indexTexts = async (sql: Sql, realm: Realm, ids: Omit<Parameters<typeof findUnindexed>[1], 'workspaceId'>) => {
+  const { workspaceId } = realm
+  const named = await findUnindexed(sql, { ...ids, workspaceId })
+  for (let at = 0; at < named.length;) {
+    const { texts, read } = await readTextsToIndex(sql, workspaceId, named.slice(at, at + TEXTS_AT_ONCE))
+    if (texts.length > 0) {
+      const indexed = texts.map(({ text, ...each }) => ({ ...each, words: hashesOfText(text) }))
+      await storeWords(sql, realm, indexed)
+    }
+    at += read
+  }
 }
 
 const inParts = ({

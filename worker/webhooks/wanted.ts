@@ -4,6 +4,7 @@ import { findMatching } from '../../db/reads/matching.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import type { Change } from '../../db/reads/changes.ts'
 import type { Webhook } from '../../db/webhooks.ts'
+import { withHashes } from '../../tagger/searched-words.ts'
 
 type Wanted = { change: Change; isHeld: boolean }
 
@@ -20,7 +21,7 @@ export const chooseWanted = async (
   const isFiltered = ({ kind, record }: Change): boolean =>
     filter !== null && kind === 'feedback' && record !== undefined
   const ids = ofKinds.filter(isFiltered).map(({ id }) => id)
-  const filters = ids.length === 0 ? {} : v.parse(feedbackFilters, filter)
+  const filters = ids.length === 0 ? {} : withHashes(v.parse(feedbackFilters, filter))
   const matching = ids.length === 0 ? NONE : await findMatching(sql, { workspaceId, filters, ids })
   return ofKinds
     .filter((change) => !isFiltered(change) || matching.has(change.id))

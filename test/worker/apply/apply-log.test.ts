@@ -268,6 +268,8 @@ describe('a worker that applies logs', () => {
     await rig.admit(workspaceId, replaced(1))
     await rig.stop()
     assert.equal(await rig.isLeased(workspaceId), false)
-    assert.deepEqual(await rig.wokenIn('wake'), [workspaceId])
+    // On a busy machine the worker has time to apply the submission before it stops.
+    const left = await rig.waitingIn(workspaceId)
+    assert.deepEqual(await rig.wokenIn('wake'), left.length > 0 ? [workspaceId] : [])
   })
 })

@@ -71,6 +71,17 @@ describe('a webhook that chooses', () => {
     assert.deepEqual(await feed.waiting(), [])
   })
 
+  it('sends feedback with the words of its filter, also before the search index has it', async () => {
+    const feed = await prepare({ kinds: ['feedback'], filter: { q: '"charged twice" or sso' } })
+    const ids = await feed.feedback(3, [])
+    for (const [at, text] of ['They charged me twice', 'Charges twice a day', 'Add SSO'].entries())
+      await sql`update feedback set description = ${text} where workspace_id = ${feed.workspaceId} and id = ${ids[at]!}`
+    assert.equal(await feed.deliver(), 2)
+    feed.stop()
+    assert.deepEqual(feed.sent.map(({ id }) => id).toSorted(), ids.slice(1).toSorted())
+    assert.ok(await feed.reached())
+  })
+
   it('holds a feedback until its tags come, and then sends it once', async () => {
     const feed = await prepare({ holdUntilTagged: true })
     const [held] = (await feed.feedback(1, null)) as [string]
