@@ -17,17 +17,19 @@ create or replace function summed_at_once() returns integer
 create or replace function sum_delay() returns bigint
   language sql immutable parallel safe as 'select 10000000';
 
--- Adds feedback to the sums (sign 1), or takes it off (sign -1): all with change positions after `after`
--- and up to `up_to`, or of that only the given ids. A sum of no feedback goes, so the sums keep no trace
--- of purged records. Satisfaction is summed as a decimal number: floating-point numbers would not come
--- back to the former sum. The sums come from variables, since Citus would run an insert from a query
--- with groups elsewhere.
-create or replace function sum_feedback(ws uuid, ids uuid[], after bigint, up_to bigint, sign integer) returns void
+-- Adds the feedback with these change positions to the sums (sign 1), or takes it off (sign -1). The
+-- rows of near positions are near in the table, those of near ids are not. A sum of no feedback goes, so
+-- the sums keep no trace of purged records. Satisfaction is summed as a decimal number:
+-- floating-point numbers would not come back to the former sum. The sums come from variables, since
+-- Citus would run an insert from a query with groups elsewhere.
+create or replace function sum_feedback(ws uuid, positions bigint[], sign integer) returns void
   language plpgsql
   set enable_seqscan = off
+  set enable_bitmapscan = off
   set enable_hashjoin = off
   set enable_mergejoin = off
-  set plan_cache_mode = force_custom_plan
+  set enable_sort = off
+  set plan_cache_mode = force_generic_plan
 as $$
 declare
   dimensions text[]; keys uuid[]; tags text[]; periods date[]; sources text[]; ratings double precision[];
@@ -39,10 +41,14 @@ begin
       greatest(date_trunc('week', r.created_at at time zone 'utc'), date_trunc('month', r.created_at at time zone 'utc'))::date as part,
       (case when r.rating between s.summed_low and s.summed_high
         then (r.rating - s.summed_low) / (s.summed_high - s.summed_low) end)::numeric as satisfaction
-    from feedback as r
-    left join source as s on s.workspace_id = r.workspace_id and s.source = r.source
-    where r.workspace_id = ws and (ids is null or r.id = any (ids)) and r.change_position > after and r.change_position <= up_to
-      and not r.is_hidden
+    from unnest(positions) as p (at)
+    cross join lateral (
+      select k.source, k.rating, k.contact_id, k.account_id, k.project_id, k.tags, k.created_at from feedback as k
+      where k.workspace_id = ws and k.change_position = p.at and not k.is_hidden offset 0
+    ) as r
+    left join lateral (
+      select k.summed_low, k.summed_high from source as k where k.workspace_id = ws and k.source = r.source offset 0
+    ) as s on true
   )
   select array_agg(c.dimension), array_agg(coalesce(c.key, category_id(ws, c.tag), no_key())), array_agg(c.tag),
     array_agg(coalesce(c.period, '-infinity')), array_agg(coalesce(c.source, '')), array_agg(coalesce(c.rating, 'NaN')),
@@ -112,34 +118,37 @@ create or replace function no_key() returns uuid
 create or replace function take_off_sums(ws uuid, ids uuid[]) returns void
   language plpgsql
   set enable_seqscan = off
+  set enable_bitmapscan = off
+  set plan_cache_mode = force_generic_plan
 as $$
 declare
   up_to bigint := (select g.summed_position from workspace_progress as g where g.workspace_id = ws);
-  summed uuid[];
+  summed bigint[];
 begin
   if up_to is null or up_to = 0 then return; end if;
   summed := array(
-    select i.id from unnest(ids) as i (id) cross join lateral (
-      select k.change_position from feedback as k where k.workspace_id = ws and k.id = i.id limit 1
+    select distinct f.change_position from unnest(ids) as i (id) cross join lateral (
+      select k.change_position from feedback as k where k.workspace_id = ws and k.id = i.id offset 0
     ) as f
     where f.change_position <= up_to);
-  if cardinality(summed) > 0 then perform sum_feedback(ws, summed, 0, up_to, -1); end if;
+  if cardinality(summed) > 0 then perform sum_feedback(ws, summed, -1); end if;
 end $$;
 
 -- Brings the sums of a workspace closer to its feedback. Returns whether there is more to do at once.
+-- Without sorts, its plans read feedback in the order of the index of change positions.
 create or replace function sum_step(ws uuid) returns boolean
   language plpgsql
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_sort = off
-  set plan_cache_mode = force_custom_plan
+  set plan_cache_mode = force_generic_plan
 as $$
 declare
   settled bigint := microseconds_now() - sum_delay();
   former bigint;
   up_to bigint;
   changed text;
-  taken integer;
+  positions bigint[];
   rest integer;
 begin
   if not lock_progress(ws) then return false; end if;
@@ -149,34 +158,37 @@ begin
     select s.source from source as s
     where s.workspace_id = ws and (s.summed_low is distinct from s.scale_low or s.summed_high is distinct from s.scale_high) limit 1);
   if changed is not null then return sum_anew(ws, changed, former); end if;
-  select count(*), coalesce(max(n.change_position), former) into taken, up_to
+  select coalesce(array_agg(n.change_position), '{}'), coalesce(max(n.change_position), former) into positions, up_to
   from (
     select f.change_position from feedback as f
     where f.workspace_id = ws and f.change_position > former and f.change_position <= settled
     order by f.change_position limit summed_at_once()
   ) as n;
-  if taken > 0 then perform sum_feedback(ws, null, former, up_to, 1); end if;
-  rest := case when taken = summed_at_once() then summed_at_once()
-    else (select count(*) from feedback as f where f.workspace_id = ws and f.change_position > up_to) end;
+  if cardinality(positions) > 0 then perform sum_feedback(ws, positions, 1); end if;
+  select count(*) into rest
+  from (
+    select f.change_position from feedback as f where f.workspace_id = ws and f.change_position > up_to
+    order by f.change_position limit summed_at_once()
+  ) as n;
   update workspace_progress set summed_position = up_to, unsummed = rest where workspace_id = ws;
-  return taken = summed_at_once();
+  return cardinality(positions) = summed_at_once();
 end $$;
 
 -- Sums the feedback of a source by its changed scale: at once if it is little, else with all sums.
 create or replace function sum_anew(ws uuid, changed text, up_to bigint) returns boolean
   language plpgsql as $$
 declare
-  ids uuid[] := array(
-    select f.id from feedback as f where f.workspace_id = ws and f.source = changed and f.change_position <= up_to
-    limit summed_at_once());
+  positions bigint[] := array(
+    select f.change_position from feedback as f where f.workspace_id = ws and f.source = changed and f.change_position <= up_to
+    order by f.created_at, f.id limit summed_at_once());
 begin
-  if cardinality(ids) = summed_at_once() then
+  if cardinality(positions) = summed_at_once() then
     update workspace_progress set summed_position = null where workspace_id = ws;
     return true;
   end if;
-  perform sum_feedback(ws, ids, 0, up_to, -1);
+  perform sum_feedback(ws, positions, -1);
   update source set summed_low = scale_low, summed_high = scale_high where workspace_id = ws and source = changed;
-  perform sum_feedback(ws, ids, 0, up_to, 1);
+  perform sum_feedback(ws, positions, 1);
   return true;
 end $$;
 
