@@ -1,7 +1,7 @@
 import type { Sql } from './connection/postgres.ts'
 
 /** After this many changes, the feedback among them is added to the sums. */
-const CHANGES_DUE = 2_000
+const CHANGES_DUE = 4_000
 
 /** Which of the workspaces have much feedback to add to their sums, or sums to begin anew. */
 export const listToSum = async (sql: Sql, workspaceIds: readonly string[]): Promise<string[]> => {

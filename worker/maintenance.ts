@@ -217,7 +217,7 @@ const STEPS_AT_ONCE = 20
 /** Adds feedback to the sums, in workspaces whose logs have entries: feedback comes from nowhere else. */
 export const addToSums: MaintenanceTask = {
   name: 'add-to-sums',
-  everyMs: 2_000,
+  everyMs: 5_000,
   run: async ({ sql, redis, prefix }) => {
     const workspaceIds = await listLogs(redis, prefix)
     if (workspaceIds.length > 0)

@@ -9,9 +9,10 @@
 -- and `sum_step` sums the feedback of the source anew. A null summed_position says that the sums are
 -- being removed, to begin anew.
 
--- How much feedback a step adds. A step holds the lock of the workspace for about a tenth of a second.
+-- How much feedback a step adds. More costs less for each, since tags and accounts recur, but a step
+-- holds the lock of the workspace.
 create or replace function summed_at_once() returns integer
-  language sql immutable parallel safe as 'select 2000';
+  language sql immutable parallel safe as 'select 4000';
 
 -- Microseconds after a change until a step adds the feedback: tags and corrections often follow soon.
 create or replace function sum_delay() returns bigint

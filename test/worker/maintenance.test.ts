@@ -243,8 +243,8 @@ describe('maintenance', () => {
   it('adds feedback to the sums of workspaces with many changes, and of no others', async () => {
     const other = (await createWorkspace(schema.sql, randomUUID()))!.id
     for (const [id, changes] of [
-      [workspaceId, 2_000],
-      [other, 1_999],
+      [workspaceId, 4_000],
+      [other, 3_999],
     ] as const) {
       await admit('x', id)
       await schema.sql`
