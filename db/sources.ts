@@ -29,14 +29,15 @@ export const setSource = async (
 ): Promise<Omit<Source, 'feedback'> | 'too-many-fields' | undefined> => {
   const [low, high] = scale ?? [null, null]
   const declared = fields.map(({ name, path, of }) => ({ name, path, of }))
-  const [row] = await sql<(SourceRow & { isFull: boolean })[]>`
-    select g.is_full as "isFull", k.source, ${settingsOf(sql)} from set_source(
+  const [set] = await sql<[{ isFull: boolean | null }]>`
+    select set_source(
       ${workspaceId}::uuid, ${source}::text, ${scale !== undefined}::boolean, ${low}::float8, ${high}::float8, ${link}::text,
-      ${declared.length === 0 ? null : sql.json(declared)}::jsonb, ${MAX_WORKSPACE_FIELDS}::integer) as g
-    cross join lateral (select (g.stored).*) as k`
-  if (row === undefined) return undefined
-  const { isFull, ...stored } = row
-  return isFull ? 'too-many-fields' : sourceOf(stored)
+      ${declared.length === 0 ? null : sql.json(declared)}::jsonb, ${MAX_WORKSPACE_FIELDS}::integer) as "isFull"`
+  if (set.isFull === null) return undefined
+  if (set.isFull) return 'too-many-fields'
+  const [row] = await sql<[SourceRow?]>`
+    select source, ${settingsOf(sql)} from source as k where workspace_id = ${workspaceId} and source = ${source}`
+  return row && sourceOf(row)
 }
 
 /** A field, and a source that declares it. */

@@ -14,10 +14,9 @@ export const residueInSearch = async (
   sought: readonly Sought[],
 ): Promise<Residue[]> => {
   const tally = createTally()
-  const [{ isEmpty }] = await sql<[{ isEmpty: boolean }]>`
-    select not exists (select from search_text) as "isEmpty"`
+  const [indexed] = await sql`select number from search_text limit 1`
   // A database without an index may have no key yet.
-  if (isEmpty) return []
+  if (indexed === undefined) return []
   const hashKey = await readHashKey()
   const workspaces = await sql<{ id: string }[]>`select id from workspace order by id`
   for (const string of sought) {

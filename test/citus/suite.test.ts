@@ -6,6 +6,7 @@ import { turnToCitus } from '../support/citus.ts'
 const FILES = [
   'db/columns',
   'db/lists',
+  'db/search',
   'db/change-positions',
   'db/convergence',
   'db/dying-connections',

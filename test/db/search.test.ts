@@ -34,12 +34,11 @@ describe('the search index', () => {
           select id, concat_ws(E'\n', title, description) as text, id as of from feedback where workspace_id = ${workspaceId}
           order by created_at desc, id desc`
       : sql<Row[]>`
-          select t.id, t.text, c.id as of from conversation as c
-          cross join lateral (
-            select c.id, coalesce(c.title, '') as text
-            union all select m.id, m.content from message as m where m.workspace_id = c.workspace_id and m.conversation_id = c.id
+          select t.id, t.text, c.id as of from (
+            select id, id as of, coalesce(title, '') as text from conversation where workspace_id = ${workspaceId}
+            union all select id, conversation_id, content from message where workspace_id = ${workspaceId}
           ) as t
-          where c.workspace_id = ${workspaceId} order by c.created_at desc, c.id desc`
+          join conversation as c on c.id = t.of where c.workspace_id = ${workspaceId} order by c.created_at desc, c.id desc`
   const idsOf = async (workspaceId: string, kind?: Kind): Promise<string[]> => [
     ...new Set((await stored(workspaceId, kind)).map((row) => row.of)),
   ]

@@ -139,6 +139,11 @@ const requestsAt = (operation: Operation, tokens: Tokens, submissionId: string):
       chunked,
     }))
 
+/** How often a path is asked for, where other operations count 1. */
+const WEIGHTS = new Map(
+  ['/feedbacks', '/conversations', '/contacts/identify', '/accounts/identify', '/batch'].map((path) => [path, 12]),
+).set('/contacts/purge', 2)
+
 /**
  * Requests to all operations of the document. Submissions come more often, since they have the most
  * ways to go wrong.
@@ -146,7 +151,7 @@ const requestsAt = (operation: Operation, tokens: Tokens, submissionId: string):
 export const fuzzRequests = (tokens: Tokens, submissionId: string): fc.Arbitrary<FuzzRequest> =>
   fc.oneof(
     ...operations.map((operation) => ({
-      weight: operation.path.endsWith('/purge') ? 2 : operation.method === 'POST' ? 8 : 1,
+      weight: (operation.method === 'POST' && WEIGHTS.get(operation.path)) || 1,
       arbitrary: requestsAt(operation, tokens, submissionId),
     })),
   )
