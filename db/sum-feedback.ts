@@ -6,11 +6,11 @@ const CHANGES_DUE = 4_000
 /** Which of the workspaces have much feedback to add to their sums, or sums to begin anew. */
 export const listToSum = async (sql: Sql, workspaceIds: readonly string[]): Promise<string[]> => {
   const rows = await sql<{ id: string }[]>`
-    select p.workspace_id as id from workspace_progress as p
-    where p.workspace_id = any (${[...workspaceIds]}::uuid[])
-      and (p.unsummed >= ${CHANGES_DUE} or p.summed_position is null or (p.summed_position > 0 and exists (
-        select from source as s where s.workspace_id = p.workspace_id
-          and (s.summed_low is distinct from s.scale_low or s.summed_high is distinct from s.scale_high))))`
+    select distinct p.workspace_id as id
+    from workspace_progress as p left join source as s on s.workspace_id = p.workspace_id
+      and (s.summed_low is distinct from s.scale_low or s.summed_high is distinct from s.scale_high)
+    where p.workspace_id = any (${[...workspaceIds]}::uuid[]) and (p.unsummed >= ${CHANGES_DUE}
+      or p.summed_position is null or (p.summed_position > 0 and s.source is not null))`
   return rows.map(({ id }) => id)
 }
 

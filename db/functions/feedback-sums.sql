@@ -42,8 +42,7 @@ begin
       greatest(date_trunc('week', r.created_at at time zone 'utc'), date_trunc('month', r.created_at at time zone 'utc'))::date as part,
       (case when r.rating between s.summed_low and s.summed_high
         then (r.rating - s.summed_low) / (s.summed_high - s.summed_low) end)::numeric as satisfaction
-    from unnest(positions) as p (at)
-    cross join lateral (
+    from unnest(positions) as p (at) cross join lateral (
       select k.source, k.rating, k.contact_id, k.account_id, k.project_id, k.tags, k.created_at from feedback as k
       where k.workspace_id = ws and k.change_position = p.at and not k.is_hidden offset 0
     ) as r
@@ -60,8 +59,7 @@ begin
         when grouping(day) = 0 then 'time'
         when grouping(account_id) = 0 then 'account'
         when grouping(contact_id) = 0 then case when is_alone then 'customer' else 'customer of account' end
-        when grouping(part) = 0 then 'project and time'
-        else 'project'
+        when grouping(part) = 0 then 'project and time' else 'project'
       end as dimension, coalesce(project_id, account_id, contact_id) as key, null as tag, coalesce(day, part) as period, source,
       rating, count(*) as feedback, count(satisfaction) as rated, count(*) filter (where satisfaction <= 0.4) as bad,
       coalesce(sum(satisfaction), 0) as satisfaction
@@ -75,11 +73,11 @@ begin
     from f cross join lateral unnest(f.tags) as t (tag)
     group by grouping sets ((tag, source), (tag, part))
   ) as c;
-  insert into feedback_sum as s (
-    workspace_id, dimension, key, tag, period, source, rating, feedback, rated, bad, satisfaction)
-  select g.workspace_id, c.*
-  from workspace_progress as g
-  cross join unnest(dimensions, keys, tags, periods, sources, ratings, counts, rated_counts, bad_counts, satisfactions) as c
+  insert into feedback_sum as s (workspace_id, dimension, key, tag, period, source, rating, feedback, rated, bad, satisfaction)
+  select g.workspace_id, c.dimension, c.key, c.tag, c.period, c.source, c.rating, c.feedback, c.rated, c.bad, c.satisfaction
+  from workspace_progress as g cross join unnest(
+    dimensions, keys, tags, periods, sources, ratings, counts, rated_counts, bad_counts, satisfactions) as c (
+    dimension, key, tag, period, source, rating, feedback, rated, bad, satisfaction)
   where g.workspace_id = ws
   on conflict (workspace_id, dimension, key, period, source, rating) do update set feedback = s.feedback + excluded.feedback,
     rated = s.rated + excluded.rated, bad = s.bad + excluded.bad, satisfaction = s.satisfaction + excluded.satisfaction;
@@ -97,13 +95,14 @@ declare
   c record;
 begin
   for c in
-    select e.* from unnest(dimensions, keys, periods, sources, ratings) as e (dimension, key, period, source, rating)
+    select e.dimension, e.key, e.period, e.source, e.rating
+    from unnest(dimensions, keys, periods, sources, ratings) as e (dimension, key, period, source, rating)
     cross join lateral (
-      select from feedback_sum as s
-      where s.workspace_id = ws and s.dimension = e.dimension and s.key = e.key and s.period = e.period
-        and s.source = e.source and s.rating = e.rating and s.feedback = 0
-      limit 1
+      select k.feedback from feedback_sum as k
+      where k.workspace_id = ws and k.dimension = e.dimension and k.key = e.key and k.period = e.period
+        and k.source = e.source and k.rating = e.rating offset 0
     ) as s
+    where s.feedback = 0
   loop
     delete from feedback_sum as s
     where s.workspace_id = ws and s.dimension = c.dimension and s.key = c.key and s.period = c.period
