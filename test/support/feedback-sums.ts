@@ -34,8 +34,9 @@ export const assertSums = async (sql: Sql, workspaceId: string): Promise<void> =
         and r.change_position <= (select summed_position from workspace_progress where workspace_id = $1)
     ),
     t as (select f.*, u.tag from f cross join unnest(coalesce(nullif(f.tags, '{}'), array[null])) as u (tag)),
-    c (dimension, key, tag, period, source, rating, satisfaction) as (
-      select 'time', ${NONE}, null, at::date, source, coalesce(rating, 'NaN'), satisfaction from f
+    c as (
+      select 'time' as dimension, ${NONE} as key, null as tag, at::date as period, source, coalesce(rating, 'NaN') as rating,
+        satisfaction from f
       union all select 'project', coalesce(project_id, ${NONE}), null, '-infinity', source, 'NaN', satisfaction from f
       union all select 'project and time', coalesce(project_id, ${NONE}), null, ${WEEK_OF_MONTH}, '', 'NaN', satisfaction from f
       union all select 'account', account_id, null, '-infinity', source, 'NaN', satisfaction from f where account_id is not null
