@@ -3,6 +3,7 @@ import { listPurgesUnderWay } from '../db/purges/removal.ts'
 import { expireTombstones } from '../db/reads/changes.ts'
 import { expireReceipts } from '../db/submissions/receipts.ts'
 import { readPositions } from '../db/submissions/position.ts'
+import { listToSum, sumFeedback } from '../db/sum-feedback.ts'
 import { listDueWebhooks } from '../db/webhooks.ts'
 import { listDeletedIds } from '../db/workspaces/delete-workspace.ts'
 import { idsFrom, listWorkspaceIds } from '../db/workspaces/workspaces.ts'
@@ -210,6 +211,21 @@ const wakeWebhooks: MaintenanceTask = {
   },
 }
 
+/** The steps of one workspace at a turn. Between two steps, its writer can go on. */
+const STEPS_AT_ONCE = 20
+
+/** Adds feedback to the sums, in workspaces whose logs have entries: feedback comes from nowhere else. */
+export const addToSums: MaintenanceTask = {
+  name: 'add-to-sums',
+  everyMs: 5_000,
+  run: async ({ sql, redis, prefix }) => {
+    const workspaceIds = await listLogs(redis, prefix)
+    if (workspaceIds.length > 0)
+      for (const id of await listToSum(sql, workspaceIds)) await sumFeedback(sql, id, STEPS_AT_ONCE)
+    return {}
+  },
+}
+
 const TASKS: readonly MaintenanceTask[] = [
   sweepAllLogs,
   findStrays,
@@ -221,4 +237,5 @@ const TASKS: readonly MaintenanceTask[] = [
   expireOldTombstones,
   trimKeys,
   wakeWebhooks,
+  addToSums,
 ]

@@ -20,6 +20,8 @@ export const SOURCES = {
       given_high: { ...rating, ...elsewhere },
       scale_low: { ...rating, ...elsewhere },
       scale_high: { ...rating, ...elsewhere },
+      summed_low: { ...rating, ...elsewhere },
+      summed_high: { ...rating, ...elsewhere },
       link: { ...text, ...elsewhere },
       fields: { ...object, ...elsewhere },
     },

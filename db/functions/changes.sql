@@ -15,7 +15,9 @@ declare
   at bigint := microseconds_now();
   before bigint;
 begin
-  update workspace_progress set change_position = greatest(change_position, at) + how_many where workspace_id = ws
+  update workspace_progress set
+    change_position = greatest(change_position, at) + how_many, unsummed = unsummed + how_many
+  where workspace_id = ws
   returning change_position - how_many into before;
   return before;
 end $$;

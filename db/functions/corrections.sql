@@ -33,6 +33,7 @@ declare
   shown jsonb;
   at bigint;
 begin
+  perform take_off_sums(ws, array[feedback_id]);
   select * into f from feedback where workspace_id = ws and id = feedback_id;
   sent := coalesce(f.uncorrected,
     sent_values(f.rating, case when not f.tags_generated then f.tags end) || found_values(f.kind, f.theme_id, f.theme_by));

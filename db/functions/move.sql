@@ -21,6 +21,7 @@ begin
     ids := array(select f.id from feedback as f where f.workspace_id = ws and f.account_id = old_id limit most);
   end if;
   if cardinality(ids) = 0 then return 0; end if;
+  perform take_off_sums(ws, ids);
   before := reserve_positions(ws, cardinality(ids));
   update feedback as f set
     contact_id = case when move_records.kind = 'c' then new_id else f.contact_id end,
@@ -44,6 +45,7 @@ begin
   select array_agg(u.slot), array_agg(u.record_id) into slots, records
   from (select x.slot, x.record_id from unresolved as x where x.workspace_id = ws and x.key_id = key limit most) as u;
   if records is null then return 0; end if;
+  perform take_off_sums(ws, records);
   at := reserve_positions(ws, cardinality(records));
   for place in 1 .. cardinality(records) loop
     of_slot := slots[place];

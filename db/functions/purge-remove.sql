@@ -103,6 +103,7 @@ declare
     select f.id from feedback as f where f.workspace_id = ws and f.id = any (doomed) and f.number < p.number);
   lost text[] := array(select unnest(f.tags) from feedback as f where f.workspace_id = ws and f.id = any (older));
 begin
+  perform take_off_sums(ws, doomed);
   perform count_tags(ws, '{}', lost);
   perform forget_shares(ws, older);
   perform forget_unresolved_in_slot(ws, doomed, 'c');

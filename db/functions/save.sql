@@ -101,7 +101,7 @@ begin
   update workspace_progress as p set
     applied_number = r."position", applied = p.applied + r.applied, superseded = p.superseded + r.superseded,
     change_position = greatest(p.change_position, now_at) + r.feed_rows,
-    saved_position = greatest(p.change_position, now_at) + r.feed_rows
+    saved_position = greatest(p.change_position, now_at) + r.feed_rows, unsummed = p.unsummed + r.feed_rows
   from jsonb_to_recordset(advances) as r (
     workspace_id uuid, "position" bigint, applied integer, superseded integer, feed_rows integer)
   where (sole is null or p.workspace_id = any (sole)) and p.workspace_id = r.workspace_id;
@@ -121,8 +121,8 @@ begin
   on conflict (workspace_id, id) do update set uses = c.uses + excluded.uses;
 end $$;
 
--- Removes the tag uses, the share and the unresolved references of stored versions that these rows
--- replace. former_tags: the tags of versions that the segment itself has replaced. `add_uses` has
+-- Takes stored versions that these rows replace off the sums, and removes their tag uses, share and
+-- unresolved references. former_tags: the tags of versions that the segment itself has replaced. `add_uses` has
 -- added a use of each, and this function removes it again. So each of these categories gets a
 -- tombstone or a new change position: before a failover, such a version may have been stored, and a
 -- consumer of the change feed may have seen its categories. A feedback without an id in its source
@@ -154,6 +154,7 @@ begin
     where (r.source_id is not null or r.newest_number is not null) and (f.id is not null or r.former_tags is not null)
     group by r.workspace_id
   loop
+    perform take_off_sums(ws, coalesce(replaced, '{}'));
     perform count_tags(ws, coalesce(sent, '{}'), coalesce(gone, '{}'));
     perform forget_unresolved(ws, coalesce(replaced, '{}'));
     perform forget_shares(ws, coalesce(replaced, '{}'));

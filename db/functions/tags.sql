@@ -128,6 +128,8 @@ declare
   );
   gained text[] := '{}';
 begin
+  perform take_off_sums(ws, array(
+    select r.id from jsonb_to_recordset(tagged) as r (id uuid, judged boolean) where r.id = any (standing) and not r.judged));
   for t in
     select r.record, r.id, r.tags from jsonb_to_recordset(tagged) as r (record text, id uuid, tags text[], judged boolean)
     where r.id = any (standing) and not r.judged

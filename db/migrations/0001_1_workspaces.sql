@@ -57,7 +57,11 @@ create table workspace_progress (
   -- The last change position of the latest save: its rows have this position, or one before it.
   saved_position bigint not null default 0,
   -- Tombstones up to this change position have expired.
-  forgotten_position bigint not null default 0
+  forgotten_position bigint not null default 0,
+  -- The sums have the feedback up to this change position; null while they are being removed. About
+  -- so many changes came after it (db/functions/feedback-sums.sql).
+  summed_position bigint default 0,
+  unsummed bigint not null default 0
 ) with (fillfactor = 50);
 
 with made as (

@@ -90,6 +90,27 @@ create index feedback_source on feedback (workspace_id, source, created_at, id) 
 create index feedback_hidden on feedback (workspace_id, created_at, id) where is_hidden;
 create index feedback_changed on feedback (workspace_id, change_position) where change_position is not null;
 
+-- How much feedback there is, without hidden feedback (db/functions/feedback-sums.sql). dimension:
+-- time, tag, project, account, customer (without an account in the feedback), customer of account, tag
+-- and time, project and time. key: an own id, or a category id; zeros for feedback without one.
+-- period: with `time`, the day; with `and time`, the first day of the part of a week in one month; else
+-- -infinity. source: empty with `and time`. rating: with `time`, the rating; else NaN.
+create table feedback_sum (
+  workspace_id uuid not null,
+  dimension text not null,
+  key uuid not null,
+  tag text,
+  period date not null,
+  source text not null,
+  rating double precision not null,
+  -- Postgres adds up integers with less memory than bigints.
+  feedback integer not null,
+  rated integer not null,
+  bad integer not null,
+  satisfaction numeric not null,
+  primary key (workspace_id, dimension, key, period, source, rating)
+) with (fillfactor = 70);
+
 create table conversation (
   workspace_id uuid not null,
   id uuid not null,
@@ -185,6 +206,9 @@ create table source (
     when least_rating >= 1 and most_rating <= 5 then 5
     when least_rating >= 0 and most_rating between 6 and 10 then 10
   end) stored,
+  -- The scale by which the sums of feedback have its satisfaction.
+  summed_low double precision,
+  summed_high double precision,
   -- The address of a record in its source, with {sourceId} in place of its id.
   link text,
   -- The declared fields: an array of objects with name, path and of. Null without any.
@@ -240,6 +264,7 @@ alter table theme alter title set statistics 0, alter given_name set statistics 
 alter table feedback alter description set statistics 0, alter title set statistics 0, alter tags set statistics 0,
   alter source_id set statistics 0, alter source_data set statistics 0, alter corrections set statistics 0,
   alter uncorrected set statistics 0, alter correction_numbers set statistics 0;
+alter table feedback_sum alter tag set statistics 0;
 alter table conversation alter external_id set statistics 0, alter title set statistics 0, alter tags set statistics 0,
   alter properties set statistics 0;
 alter table message alter external_id set statistics 0, alter content set statistics 0, alter source_url set statistics 0,

@@ -5,6 +5,7 @@ import { type DeclaredFields, hasOwners, OWNER_JOINS } from './field-values.ts'
 import { conditionOf, currentFilters, type FeedbackFilters, SATISFACTION } from './filters.ts'
 import type { CountedKind } from './records.ts'
 import { findUnknownWords } from './search.ts'
+import { CUSTOMER_JOIN, LATER, SUMMED, sumsFor, sumsToCount, TOTAL_OF_SUMS } from './sums.ts'
 
 /** Satisfaction up to this is bad. */
 export const BAD = 0.4
@@ -54,7 +55,8 @@ export type FeedbackCounts = {
 }
 
 /**
- * Counts feedback, in total and in groups. By tag, a feedback counts in the group of each of its tags.
+ * Counts feedback, in total and in groups. `cut` spares the texts of most groups, which cost more than
+ * their figures. By tag, a feedback counts in the group of each of its tags.
  * A week or month without feedback between others has a group as well, if it is the only dimension.
  */
 export const countFeedback = async (sql: Sql, request: CountRequest): Promise<FeedbackCounts> => {
@@ -64,17 +66,13 @@ export const countFeedback = async (sql: Sql, request: CountRequest): Promise<Fe
   const keys = parts.map((_, at) => `k${at + 1}`)
   const texts = parts.map(({ text }, at) => `coalesce(${over(text, at)}, '')`)
   const rows = await sql.unsafe<CountRow[]>(
-    `with part as (
-      select ${keys.join()}, is_first, ${FIGURES}
-      from (${of === 'conversation' ? conversationsToCount(request) : rowsToCount(request)}) as x
-      group by ${keys.join()}, is_first
-    ),
-    found as (select ${keys.join()}, ${SUMS} from part group by ${keys.join()}),
-    g as (${everyTime(parts)}),
-    whole as (select ${SUMS}, (select count(*) from g) as groups from part where is_first),
-    placed as (select g.*, ${rankOf(request)} as rank from g),
+    `with ${groupsToAdd(request, keys.join())},
+    placed as (select g.*, ${rankOf(request)} as rank from (${everyTime(parts)}) as g),
+    whole as (${wholeOf(request)}),
+    cut as (select rank from placed ${after ? 'where rank > $4::float8' : ''} order by rank limit 1 offset $3 - 1),
     shown as (
-      select * from placed ${after ? `where (rank, ${texts.join()}) > ($4::float8, ${keys.map((_, at) => `$${at + 5}`).join()})` : ''}
+      select * from placed where rank <= coalesce((select rank from cut), 'infinity')
+        ${after ? `and rank >= $4::float8 and (rank, ${texts.join()}) > ($4::float8, ${keys.map((_, at) => `$${at + 5}`).join()})` : ''}
       order by rank, ${texts.join()} limit $3
     )
     select ${figuresOf('w', 'all_')}, w.groups::float8, s.rank,
@@ -95,6 +93,34 @@ export const countFeedback = async (sql: Sql, request: CountRequest): Promise<Fe
     unknownWords: feedback === 0 ? await findUnknownWords(sql, { workspaceId, search: filters.q, of }) : undefined,
     next: last && [last.rank, last.key_1 ?? '', ...(by.length > 1 ? [last.key_2 ?? ''] : [])],
   }
+}
+
+/** The columns of figures that `SUMS` adds up. */
+const ADDED = 'feedback, rated, total, bad'
+
+/**
+ * `counted`: the figures of the read rows, by group; `is_first`: they count in the total. `found`: the
+ * groups. Where sums answer, only the feedback after them is read. One statement reads both, so it
+ * counts the feedback of one moment.
+ */
+const groupsToAdd = (request: CountRequest, keys: string): string => {
+  const { of, by } = request
+  const sums = sumsFor(request)
+  const rows = of === 'conversation' ? conversationsToCount(request) : rowsToCount(request, '', sums && LATER)
+  return `${sums ? `${SUMMED},` : ''}
+    counted as (select ${keys}, is_first, ${FIGURES} from (${rows}) as x group by ${keys}, is_first),
+    found as (select ${keys}, ${SUMS} from (
+      select ${keys}, ${ADDED} from counted ${sums ? `union all ${sumsToCount(by, sums)}` : ''}
+    ) as a group by ${keys})`
+}
+
+/** The total. If each feedback counts in one group, the groups add up to it. */
+const wholeOf = (request: CountRequest): string => {
+  if (request.of !== 'conversation' && !request.by.includes('tag'))
+    return `select ${SUMS}, count(*) as groups from placed`
+  return `select ${SUMS}, (select count(*) from placed) as groups from (
+    select ${ADDED} from counted where is_first ${sumsFor(request) ? `union all ${TOTAL_OF_SUMS}` : ''}
+  ) as a`
 }
 
 type CountRow = {
@@ -128,11 +154,11 @@ const groupOf = (row: CountRow, by: Dimensions): Group => ({
 /** SQL over the key of a dimension, which it calls `k`. */
 export const over = (text: string, at: number): string => text.replaceAll(/\bk\b/g, `k${at + 1}`)
 
-const FIGURES = `count(*) as feedback, count(satisfaction) as rated, sum(satisfaction) as total,
-  count(*) filter (where satisfaction <= ${BAD}) as bad`
+const FIGURES = `count(*)::int as feedback, count(satisfaction)::int as rated, sum(satisfaction)::float8 as total,
+  (count(*) filter (where satisfaction <= ${BAD}))::int as bad`
 
 /** Adds up figures of groups. So the total needs no second pass over the rows. */
-const SUMS = `coalesce(sum(feedback), 0) as feedback, coalesce(sum(rated), 0) as rated, sum(total) as total,
+const SUMS = `coalesce(sum(feedback), 0) as feedback, coalesce(sum(rated), 0) as rated, sum(total)::float8 as total,
   coalesce(sum(bad), 0) as bad`
 
 /** The figures of a row, with four decimals. */
@@ -149,12 +175,11 @@ const figuresOf = (of: string, prefix: string): string => {
 export const rowsToCount = (
   { by, filters, declared = [] }: Pick<CountRequest, 'by' | 'filters' | 'declared'>,
   more = '',
+  condition = 'true',
 ): string => {
   const isByTag = by.includes('tag')
   const fields = [...fieldsAmong(by), ...Object.keys(filters.fields ?? {})]
-  const customer = by.includes('account')
-    ? 'left join contact as c on c.workspace_id = r.workspace_id and c.id = r.contact_id and r.account_id is null'
-    : ''
+  const customer = by.includes('account') ? CUSTOMER_JOIN : ''
   return `
     select ${by.map((name, at) => `${partsOf(name, declared).key} as k${at + 1}`).join()}, ${SATISFACTION} as satisfaction,
       ${isByTag ? 'generate_subscripts(t.tags_or_null, 1) = 1' : 'true'} as is_first${more}
@@ -162,7 +187,7 @@ export const rowsToCount = (
     ${by.includes('theme') ? THEME_JOINS : ''}
     left join source as s on s.workspace_id = r.workspace_id and s.source = r.source
     ${isByTag ? `cross join lateral (select coalesce(nullif(r.tags, '{}'), array[null])) as t (tags_or_null)` : ''}
-    where r.workspace_id = $1::uuid and ($2::jsonb is not null) and (${conditionOf(filters, declared)})
+    where r.workspace_id = $1::uuid and ($2::jsonb is not null) and (${conditionOf(filters, declared)}) and ${condition}
       ${by.includes('theme') ? `and ${THEME_SHOWN}` : ''}`
 }
 

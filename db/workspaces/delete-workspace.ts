@@ -14,6 +14,7 @@ export const OWNED_TABLES = [
   'search_span',
   'feedback',
   'theme',
+  'feedback_sum',
   'feedback_category',
   'conversation_contact',
   'conversation',

@@ -5,6 +5,8 @@ import { turnToCitus } from '../support/citus.ts'
 /** Test files of tables and functions that also hold where the tables are distributed. */
 const FILES = [
   'db/columns',
+  'db/feedback-sums',
+  'db/counts',
   'db/lists',
   'db/search',
   'db/change-positions',

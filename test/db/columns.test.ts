@@ -47,6 +47,8 @@ describe('a new column', () => {
       'source.link',
       'source.scale_high',
       'source.scale_low',
+      'source.summed_high',
+      'source.summed_low',
       'theme.created_at',
       'theme.name',
       'theme.title',

@@ -90,5 +90,5 @@ export const clearTables = async (sql: Sql): Promise<void> => {
 export const resetPositions = async (sql: Sql): Promise<void> => {
   await sql`
     update workspace_progress
-    set applied_number = 0, applied = 0, superseded = 0, purged = 0, dead = 0, purges = 0`
+    set applied_number = 0, applied = 0, superseded = 0, purged = 0, dead = 0, purges = 0, summed_position = 0, unsummed = 0`
 }

@@ -9,6 +9,7 @@ import { createWorkspace } from '../../db/workspaces/workspaces.ts'
 import { groupKeys, groupOf, GROUPS, workspaceKeys } from '../../queue/keys.ts'
 import { listLogs } from '../../queue/log/groups.ts'
 import {
+  addToSums,
   findStrays,
   finishReplays,
   forgetDeletedWorkspaces,
@@ -25,7 +26,7 @@ import { until } from '../support/until.ts'
 
 const SECOND = 1_000_000
 /** The number of tasks that need Postgres while a log has entries. */
-const TASKS = 9
+const TASKS = 10
 const TAKE = takeSettings({ redoMs: 60_000 })
 
 describe('maintenance', () => {
@@ -237,6 +238,27 @@ describe('maintenance', () => {
     assert.ok(kept.length > 0 && (await room.keysOf(deleted)).length > 0)
     await forgetDeletedWorkspaces.run(dependencies)
     assert.deepEqual([await room.keysOf(deleted), await room.keysOf(workspaceId)], [[], kept])
+  })
+
+  it('adds feedback to the sums of workspaces with many changes, and of no others', async () => {
+    const other = (await createWorkspace(schema.sql, randomUUID()))!.id
+    for (const [id, changes] of [
+      [workspaceId, 4_000],
+      [other, 3_999],
+    ] as const) {
+      await admit('x', id)
+      await schema.sql`
+        insert into feedback (workspace_id, id, description, tags_generated, source, first_number, number, change_position)
+        select ${id}, gen_random_uuid(), 'x', true, 'API', n, n, n from generate_series(1, 4000) as n`
+      await schema.sql`update workspace_progress set unsummed = ${changes} where workspace_id = ${id}`
+    }
+    await addToSums.run(dependencies)
+    const sums = await schema.sql`
+      select s.workspace_id, s.feedback::int as feedback from feedback_sum as s where s.dimension = 'time'`
+    assert.deepEqual([...sums], [{ workspace_id: workspaceId, feedback: 4_000 }])
+    const [left] =
+      await schema.sql`select unsummed::int as unsummed from workspace_progress where workspace_id = ${workspaceId}`
+    assert.equal(left?.['unsummed'], 0)
   })
 
   it('wakes waiting workspaces, logs its work, and continues after faults', async () => {

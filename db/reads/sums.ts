@@ -1,0 +1,76 @@
+import type { Dimension, Dimensions } from './dimensions.ts'
+import type { FeedbackFilters } from './filters.ts'
+import type { CountedKind } from './records.ts'
+
+// The sums of feedback as SQL (db/functions/feedback-sums.sql).
+
+/** Joins the contact `c` to feedback `r` without an account of its own. */
+export const CUSTOMER_JOIN =
+  'left join contact as c on c.workspace_id = r.workspace_id and c.id = r.contact_id and r.account_id is null'
+
+/**
+ * Up to which change position the sums have the feedback. Null if they are no use: they are being
+ * removed, or a source has another scale now.
+ */
+export const SUMMED = `summed as (
+  select case when not exists (
+    select from source as s
+    where s.workspace_id = $1 and (s.summed_low is distinct from s.scale_low or s.summed_high is distinct from s.scale_high)
+  ) then g.summed_position end as up_to
+  from workspace_progress as g where g.workspace_id = $1
+)`
+
+/** The condition of the feedback `r` that the sums lack. */
+export const LATER = 'r.change_position > coalesce((select up_to from summed), 0)'
+
+/** The sums in which each feedback counts once by this dimension, or once for each tag. */
+const SUMS = {
+  tag: ['tag'],
+  project: ['project'],
+  customer: ['customer', 'customer of account'],
+  account: ['account', 'customer'],
+} as const satisfies Partial<Record<Dimension, readonly string[]>>
+const OF_TIME: readonly Dimension[] = ['source', 'week', 'month', 'rating']
+
+const isSummed = (name: Dimension | undefined): name is keyof typeof SUMS => name !== undefined && name in SUMS
+
+type Counted = { of?: CountedKind | undefined; by: Dimensions; filters: FeedbackFilters }
+
+/** The dimensions of the sums that answer a count; undefined if none do. */
+export const sumsFor = ({ of, by, filters }: Counted): readonly string[] | undefined => {
+  if (of === 'conversation' || Object.values(filters).some((filter) => filter !== undefined)) return undefined
+  if (by.every((name) => OF_TIME.includes(name))) return ['time']
+  const [name, ...others] = by.toSorted((one, other) => Number(isSummed(other)) - Number(isSummed(one)))
+  if (!isSummed(name)) return undefined
+  const [other] = others
+  if (other === undefined || other === 'source') return SUMS[name]
+  const isBySpan = other === 'week' || other === 'month'
+  return isBySpan && (name === 'tag' || name === 'project') ? [`${name} and time`] : undefined
+}
+
+const OWN_ID = 'nullif(r.key, no_key())'
+const KEYS: Readonly<Partial<Record<Dimension, string>>> = {
+  tag: 'r.tag',
+  source: 'r.source',
+  project: OWN_ID,
+  customer: OWN_ID,
+  account: `case when r.dimension = 'account' then r.key else c.account_id end`,
+  week: `date_trunc('week', r.period::timestamp)`,
+  month: `date_trunc('month', r.period::timestamp)`,
+  rating: `nullif(r.rating, 'NaN')`,
+}
+
+const FIGURES = 'r.feedback, r.rated, r.satisfaction::float8 as total, r.bad'
+const sumsIn = (sums: readonly string[]): string =>
+  `r.workspace_id = $1 and r.dimension in (${sums.map((sum) => `'${sum}'`).join()}) and (select up_to from summed) is not null`
+
+/** The figures of groups, in parts. */
+export const sumsToCount = (by: Dimensions, sums: readonly string[]): string => {
+  const customer = by.includes('account')
+    ? `left join contact as c on c.workspace_id = r.workspace_id and c.id = r.key and r.dimension = 'customer'`
+    : ''
+  return `select ${by.map((name) => KEYS[name]).join()}, ${FIGURES} from feedback_sum as r ${customer} where ${sumsIn(sums)}`
+}
+
+/** The figures of all feedback, in parts: those of tags do not add up to them. */
+export const TOTAL_OF_SUMS = `select ${FIGURES} from feedback_sum as r where ${sumsIn(['time'])}`
