@@ -43,6 +43,7 @@ begin
   if (held -> 'tags') is distinct from (f.corrections -> 'tags') then
     f := with_tags(ws, f, coalesce(held -> 'tags', sent -> 'tags'));
   end if;
+  if given ?| array['kind', 'themeId'] then perform subtract_meaning(ws, array[feedback_id]); end if;
   shown := sent || held || case when held ? 'themeId' then '{"themeBy": "person"}' else '{}' end::jsonb;
   numbers := coalesce(f.correction_numbers, '{}') || numbers;
   at := reserve_positions(ws, 1) + 1;
@@ -96,8 +97,9 @@ create or replace function tags_in(given jsonb) returns text[]
   select case when jsonb_typeof(given) = 'array' then array(select jsonb_array_elements_text(given)) end
 $$;
 
--- The version of a text and of the tags that a person has set on it, for the tagger.
+-- The version of a text and of what a person has set on it, for the tagger.
 create or replace function tagged_version(number bigint, corrections jsonb) returns text
   language sql immutable parallel safe as $$
-  select number || coalesce(':' || md5((corrections -> 'tags')::text), '')
+  select number || coalesce(':' || md5(nullif(jsonb_strip_nulls(jsonb_build_object(
+    'tags', corrections -> 'tags', 'kind', corrections -> 'kind', 'themeId', corrections -> 'themeId')), '{}')::text), '')
 $$;

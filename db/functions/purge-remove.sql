@@ -230,6 +230,7 @@ begin
   lost := array(select unnest(c.tags) from conversation as c where c.workspace_id = ws and c.id = any (shortened));
   perform count_tags(ws, '{}', lost);
   perform subtract_shares(ws, shortened);
+  perform subtract_meaning(ws, shortened);
   before := reserve_positions(ws, cardinality(shortened));
   update conversation set tags = null, tagger_version = null, purged_number = greatest(purged_number, p.number),
     change_position = before + array_position(shortened, id)

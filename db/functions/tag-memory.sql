@@ -10,6 +10,7 @@ create or replace function forget_shares(ws uuid, records uuid[]) returns void
 as $$
 begin
   perform subtract_shares(ws, records);
+  perform subtract_meaning(ws, records);
   perform forget_texts(ws, records);
 end $$;
 

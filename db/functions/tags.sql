@@ -1,10 +1,12 @@
 -- Tags of records, and the categories of a workspace: exactly the tags that its records carry.
 
--- The texts of the records that this version of the tagger has not read, except feedback that
--- clients gave an empty list of tags. `is_retag`: the texts of all records that people have not
--- tagged.
-create or replace function texts_to_read(ws uuid, feedback_ids uuid[], conversation_ids uuid[], tagger int, is_retag boolean)
-returns table (record text, id uuid, number bigint, text_version text, tags text[], text text)
+-- The texts of the records that this version of the tagger has not read; with `is_retag`, of all of
+-- them. `teaches`: whether the tagger learns from the text. It does not learn from feedback for which
+-- clients sent an empty list of tags, and not from feedback besides `taught_ids`.
+create or replace function texts_to_read(
+  ws uuid, feedback_ids uuid[], taught_ids uuid[], conversation_ids uuid[], tagger int, is_retag boolean)
+returns table (record text, id uuid, number bigint, text_version text, tags text[], teaches boolean, text text, source text,
+  rating double precision, known_kind text, known_theme integer, theme_by text)
   language plpgsql stable
   set enable_seqscan = off
   set enable_bitmapscan = off
@@ -16,25 +18,36 @@ declare
 begin
   return query
     select 'feedback', f.id, f.number, tagged_version(f.number, f.corrections), case when f.tags_generated then null else f.tags end,
-      concat_ws(E'\n', f.title, f.description)
+      f.id = any (taught_ids) and (f.tags_generated or f.tags <> '{}'), concat_ws(E'\n', f.title, f.description), f.source, f.rating,
+      f.corrections ->> 'kind', t.number, f.theme_by
     from feedback as f
-    where f.workspace_id = ws and f.id = any (feedback_ids) and (f.tags_generated or (not is_retag and f.tags <> '{}'))
+    left join lateral (
+      select k.number from theme as k where k.workspace_id = ws and k.id = f.theme_id offset 0
+    ) as t on true
+    where f.workspace_id = ws and f.id = any (feedback_ids)
       and (is_retag or not exists (
-        select from tag_share as s
+        select from meaning_share as s
         where s.workspace_id = ws and s.record_id = f.id and s.text_version = tagged_version(f.number, f.corrections)
           and s.tagger_version = tagger
         offset 0
       ));
-  for c in select k.id, k.number from conversation as k where k.workspace_id = ws and k.id = any (conversation_ids) loop
+  for c in
+    select k.id, k.number, k.source, k.rating, (select t.number from theme as t where t.workspace_id = ws and t.id = k.theme_id) as theme
+    from conversation as k where k.workspace_id = ws and k.id = any (conversation_ids)
+  loop
     select version, content into text_version, text from conversation_text(ws, c.id);
     continue when not is_retag and exists (
-      select from tag_share as s
+      select from meaning_share as s
       where s.workspace_id = ws and s.record_id = c.id and s.text_version = texts_to_read.text_version
         and s.tagger_version = tagger
     );
     record := 'conversation';
     id := c.id;
     number := c.number;
+    teaches := true;
+    source := c.source;
+    rating := c.rating;
+    known_theme := c.theme;
     return next;
   end loop;
 end $$;
@@ -65,11 +78,13 @@ begin
   );
 end $$;
 
--- Stores generated tags and shares for the records whose text has not changed since the tagger read
--- it. Tags of people stay. A repetition stores the same tags and shares. Returns how many records
--- it stored. tagged: [{record, id, number, text_version, tags, judged, given, hashes, traits,
--- tag_hashes, titles}].
-create or replace function store_tags(ws uuid, tagger integer, tagged jsonb, most_terms bigint) returns integer
+-- Stores what was found in texts, and their shares, for the records whose text has not changed since the
+-- tagger read it. Tags of people stay. A repetition stores the same. Returns how many records it stored;
+-- null if other themes have been opened since `known_themes`: then everything has to be found again.
+-- tagged: [{record, id, number, text_version, tags, teaches, judged, given, hashes, traits, tag_hashes,
+-- titles}], with the members of store_meaning.
+create or replace function store_tags(
+  ws uuid, tagger integer, tagged jsonb, found jsonb, known_themes integer, most_terms bigint) returns integer
   language plpgsql
   set enable_seqscan = off
   set enable_bitmapscan = off
@@ -77,13 +92,18 @@ create or replace function store_tags(ws uuid, tagger integer, tagged jsonb, mos
 as $$
 declare
   standing uuid[];
+  taught uuid[];
   memory tag_memory;
 begin
   if not lock_progress(ws) then return 0; end if;
+  if not has_themes(ws, known_themes) then return null; end if;
   standing := standing_records(ws, tagged);
+  perform store_meaning(ws, tagger, tagged, found, standing);
   perform write_tags(ws, tagger, tagged, standing);
-  perform subtract_shares(ws, standing);
-  perform add_shares(ws, tagger, tagged, standing);
+  taught := array(
+    select t.id from jsonb_to_recordset(tagged) as t (id uuid, teaches boolean) where t.teaches and t.id = any (standing));
+  perform subtract_shares(ws, taught);
+  perform add_shares(ws, tagger, tagged, taught);
   select * into memory from tag_memory where workspace_id = ws;
   perform forget_oldest(ws, true, memory.judged_terms - most_terms);
   perform forget_oldest(ws, false, memory.terms - memory.judged_terms - most_terms);
@@ -131,15 +151,29 @@ begin
   perform take_off_sums(ws, array(
     select r.id from jsonb_to_recordset(tagged) as r (id uuid, judged boolean) where r.id = any (standing) and not r.judged));
   for t in
-    select r.record, r.id, r.tags from jsonb_to_recordset(tagged) as r (record text, id uuid, tags text[], judged boolean)
-    where r.id = any (standing) and not r.judged
+    select r.record, r.id, r.tags, r.judged, r.mood, r.kind, r.theme_by, h.id as theme_id
+    from jsonb_to_recordset(tagged) as r (record text, id uuid, tags text[], judged boolean, mood double precision, kind text,
+      theme integer, theme_by text)
+    left join lateral (
+      select k.id from theme as k where k.workspace_id = ws and k.number = r.theme limit 1
+    ) as h on true
+    where r.id = any (standing)
   loop
-    gained := gained || t.tags;
     at := at + 1;
-    if t.record = 'feedback' then
-      update feedback set tags = t.tags, tagger_version = tagger, change_position = at where workspace_id = ws and id = t.id;
+    if not t.judged then gained := gained || t.tags; end if;
+    if t.record = 'conversation' then
+      update conversation as c set tags = t.tags, tagger_version = tagger, mood = t.mood, kind = t.kind,
+        theme_id = coalesce(c.theme_id, t.theme_id), change_position = at
+      where c.workspace_id = ws and c.id = t.id;
     else
-      update conversation set tags = t.tags, tagger_version = tagger, change_position = at where workspace_id = ws and id = t.id;
+      update feedback as f set tags = case when t.judged then f.tags else t.tags end,
+        tagger_version = case when not t.judged then tagger end, mood = t.mood,
+        kind = case when f.corrections ? 'kind' then f.kind else t.kind end,
+        theme_id = coalesce(f.theme_id, t.theme_id), theme_by = coalesce(f.theme_by, t.theme_by),
+        uncorrected = f.uncorrected || found_values(
+          t.kind, coalesce(f.uncorrected ->> 'themeId', t.theme_id::text)::uuid, coalesce(f.uncorrected ->> 'themeBy', t.theme_by)),
+        change_position = at
+      where f.workspace_id = ws and f.id = t.id;
     end if;
   end loop;
   perform count_tags(ws, gained, lost);

@@ -37,6 +37,7 @@ create table theme (
 );
 create index theme_created on theme (workspace_id, created_at, id) where created_at is not null;
 create index theme_changed on theme (workspace_id, change_position) where change_position is not null;
+create unique index theme_number on theme (workspace_id, number) where number is not null;
 create unique index theme_tag on theme (workspace_id, tag_hash) where tag_hash is not null;
 
 create table feedback (

@@ -1,0 +1,165 @@
+-- The meaning of texts: themes, mood and kind, and what they teach (0001_8_meaning.sql). Shares and sums
+-- change in the same call, under the lock of the workspace's progress row, as those of the tag memory.
+
+-- Opens themes, and replaces the shares of these texts. opened: [{number, id, tag_hash, title}]. tagged:
+-- [{id, number, text_version, terms, tag_hashes, theme_cell, cues, cue_cells, marks, bands}]. waiting:
+-- [{id, theme, theme_cell}]: earlier texts that have got a theme by their likeness.
+create or replace function store_meaning(ws uuid, tagger integer, tagged jsonb, found jsonb, standing uuid[]) returns void
+  language plpgsql as $$
+declare
+  t record;
+begin
+  for t in
+    select o.id, o.tag_hash, o.title from jsonb_to_recordset(found -> 'opened') as o (number int, id uuid, tag_hash bigint, title text)
+    order by o.number
+  loop
+    perform open_theme(ws, t.id, t.tag_hash, t.title, reserve_positions(ws, 1) + 1);
+  end loop;
+  perform subtract_meaning(ws, standing);
+  perform add_meaning(ws, tagger, tagged, standing);
+  for t in select w.id, w.theme, w.theme_cell from jsonb_to_recordset(found -> 'waiting') as w (id uuid, theme int, theme_cell int) loop
+    perform place_waiting(ws, t.id, t.theme, t.theme_cell);
+  end loop;
+  perform forget_oldest_meaning(ws);
+end $$;
+
+-- Gives a theme to an earlier text, unless it has one or is gone.
+create or replace function place_waiting(ws uuid, record uuid, of_theme integer, cell integer) returns void
+  language plpgsql as $$
+declare
+  theme_of uuid := (select t.id from theme as t where t.workspace_id = ws and t.number = of_theme);
+  at bigint;
+begin
+  update meaning_share as s set theme_cell = cell where s.workspace_id = ws and s.record_id = record and s.theme_cell is null;
+  if not found then return; end if;
+  perform count_theme(ws, array[record], 1);
+  perform take_off_sums(ws, array[record]);
+  at := reserve_positions(ws, 1) + 1;
+  update feedback as f set theme_id = theme_of, theme_by = 'likeness', change_position = at
+  where f.workspace_id = ws and f.id = record and f.theme_id is null;
+  if found then return; end if;
+  update conversation as c set theme_id = theme_of, change_position = at
+  where c.workspace_id = ws and c.id = record and c.theme_id is null;
+end $$;
+
+-- Whether the themes of a workspace are the first `known` ones.
+create or replace function has_themes(ws uuid, known integer) returns boolean
+  language plpgsql stable as $$
+begin
+  return known = (select coalesce(max(t.number), 0) from theme as t where t.workspace_id = ws);
+end $$;
+
+create or replace function add_meaning(ws uuid, tagger integer, found jsonb, standing uuid[]) returns void
+  language plpgsql as $$
+begin
+  insert into meaning_share (workspace_id, record_id, number, text_version, tagger_version, terms, tags, theme_cell, cues, cue_cells, marks)
+  select g.workspace_id, t.id, t.number, t.text_version, tagger, t.terms, t.tag_hashes, t.theme_cell, t.cues, t.cue_cells, decode(t.marks, 'hex')
+  from workspace_progress as g cross join jsonb_to_recordset(found) as t (
+    id uuid, number bigint, text_version text, terms bigint[], tag_hashes bigint[], theme_cell int, cues bigint[],
+    cue_cells int[], marks text)
+  where g.workspace_id = ws and t.id = any (standing);
+  insert into text_band (workspace_id, band, record_id)
+  select g.workspace_id, b.band, t.id
+  from workspace_progress as g cross join jsonb_to_recordset(found) as t (id uuid, bands bigint[]) cross join unnest(t.bands) as b (band)
+  where g.workspace_id = ws and t.id = any (standing)
+  on conflict do nothing;
+  perform count_meaning(ws, standing, 1);
+end $$;
+
+-- Takes the shares of these records out of the sums.
+create or replace function subtract_meaning(ws uuid, records uuid[]) returns void
+  language plpgsql
+  set enable_seqscan = off
+as $$
+declare
+  gone uuid[] := array(select s.record_id from meaning_share as s where s.workspace_id = ws and s.record_id = any (records));
+begin
+  if cardinality(gone) = 0 then return; end if;
+  perform count_meaning(ws, gone, -1);
+  delete from meaning_share where workspace_id = ws and record_id = any (gone);
+  delete from text_band where workspace_id = ws and record_id = any (gone);
+end $$;
+
+-- Adds the shares of these records to the sums (change 1), or subtracts them (change -1). Deletes sums
+-- that reach zero. The hash 0 with the cell 0 counts all shares.
+create or replace function count_meaning(ws uuid, records uuid[], change int) returns void
+  language plpgsql as $$
+declare
+  lessened bigint[];
+begin
+  perform count_theme(ws, records, change);
+  insert into meaning_sum as k (workspace_id, hash, cell, texts)
+  select s.workspace_id, c.hash, c.cell, change * count(*)
+  from meaning_share as s cross join lateral (
+    select 0::bigint as hash, 0 as cell
+    union all
+    select t.hash, u.cell from unnest(0::bigint || s.cues) as t (hash) cross join unnest(s.cue_cells) as u (cell)
+  ) as c
+  where s.workspace_id = ws and s.record_id = any (records)
+  group by s.workspace_id, c.hash, c.cell
+  on conflict (workspace_id, hash, cell) do update set texts = k.texts + excluded.texts;
+  if change > 0 then return; end if;
+  lessened := 0::bigint || array(
+    select distinct u.hash from meaning_share as s cross join lateral unnest(s.terms || s.cues) as u (hash)
+    where s.workspace_id = ws and s.record_id = any (records));
+  delete from meaning_sum where workspace_id = ws and hash = any (lessened) and texts <= 0;
+end $$;
+
+create or replace function count_theme(ws uuid, records uuid[], change int) returns void
+  language plpgsql as $$
+begin
+  insert into meaning_sum as k (workspace_id, hash, cell, texts)
+  select s.workspace_id, t.hash, s.theme_cell, change * count(*)
+  from meaning_share as s cross join lateral unnest(0::bigint || s.terms) as t (hash)
+  where s.workspace_id = ws and s.record_id = any (records) and s.theme_cell is not null
+  group by s.workspace_id, t.hash, s.theme_cell
+  on conflict (workspace_id, hash, cell) do update set texts = k.texts + excluded.texts;
+end $$;
+
+-- The most shares of a workspace, so that a large workspace learns from its latest texts.
+create or replace function most_meaning_shares() returns integer
+  language sql immutable parallel safe as 'select 50000';
+
+-- Removes the oldest shares beyond the bound, at most 1,000 at once.
+create or replace function forget_oldest_meaning(ws uuid) returns void
+  language plpgsql as $$
+declare
+  excess integer := (select k.texts from meaning_sum as k where k.workspace_id = ws and k.hash = 0 and k.cell = 0) - most_meaning_shares();
+begin
+  if coalesce(excess, 0) <= 0 then return; end if;
+  perform subtract_meaning(ws, array(
+    select s.record_id from meaning_share as s where s.workspace_id = ws and s.number > 0
+    order by s.number, s.record_id limit least(excess, 1000)));
+end $$;
+
+-- What the texts of the workspace have taught about these hashes.
+create or replace function known_meaning(ws uuid, wanted bigint[]) returns table (hash bigint, cells integer[], texts integer[])
+  language plpgsql stable
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+begin
+  return query
+    select w.hash, array_agg(k.cell), array_agg(k.texts) from unnest(wanted) as w (hash)
+    cross join lateral (
+      select s.cell, s.texts from meaning_sum as s where s.workspace_id = ws and s.hash = w.hash offset 0
+    ) as k
+    group by w.hash;
+end $$;
+
+-- The last texts of the workspace, the newest first, without these records.
+create or replace function last_texts(ws uuid, except_records uuid[], most integer)
+returns table (id uuid, terms bigint[], tags bigint[], has_theme boolean)
+  language plpgsql stable
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+as $$
+begin
+  return query
+    select s.record_id, case when s.theme_cell is null then s.terms else '{}' end, s.tags, s.theme_cell is not null
+    from meaning_share as s
+    where s.workspace_id = ws and s.number > 0 and s.record_id <> all (except_records)
+    order by s.number desc, s.record_id desc limit most;
+end $$;
