@@ -13,7 +13,11 @@ export type Opinions = {
   readonly negations: number
 }
 
-type Lists = { readonly good: readonly string[]; readonly bad: readonly string[]; readonly negations: readonly string[] }
+type Lists = {
+  readonly good: readonly string[]
+  readonly bad: readonly string[]
+  readonly negations: readonly string[]
+}
 
 /** The words of praise (1) and blame (-1) of a language, by word, by stem and by two words. */
 type Dictionary = {
@@ -60,7 +64,10 @@ export const findOpinions = (analysis: Analysis): Opinions => {
   const language = languageOf(analysis)
   const dictionary = DICTIONARIES.get(language)
   if (dictionary === undefined) return { good: 0, bad: 0, lateGood: 0, lateBad: 0, negations: 0 }
-  const found = language === 'ja' || language === 'zh' ? inCharacters(analysis.text, dictionary) : inWords(analysis, { language, dictionary })
+  const found =
+    language === 'ja' || language === 'zh'
+      ? inCharacters(analysis.text, dictionary)
+      : inWords(analysis, { language, dictionary })
   return sum(found)
 }
 
@@ -101,7 +108,8 @@ const inWords = ({ tokens }: Analysis, { language, dictionary }: Spoken): Found 
     negations++
     reach = NEGATION_REACH
     const last = values.at(-1)
-    if (NEGATED_AFTER.has(language) && last !== undefined && last.value > 0 && words - last.at <= NEGATION_REACH) last.value = turned(last.value)
+    if (NEGATED_AFTER.has(language) && last !== undefined && last.value > 0 && words - last.at <= NEGATION_REACH)
+      last.value = turned(last.value)
   }
   return { values, negations }
 }
@@ -124,7 +132,8 @@ const inCharacters = (given: string, { values: known, longest }: Dictionary): Fo
     const value = known.get(phrase) ?? 0
     const end = at + phrase.length
     const isDenied =
-      value > 0 && (DENIED_BEFORE.test(text.slice(Math.max(0, at - 4), at)) || DENIED_AFTER.test(text.slice(end, end + 8)))
+      value > 0 &&
+      (DENIED_BEFORE.test(text.slice(Math.max(0, at - 4), at)) || DENIED_AFTER.test(text.slice(end, end + 8)))
     if (isDenied) negations++
     return { value: isDenied ? turned(value) : value, place: at / text.length }
   })

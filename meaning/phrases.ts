@@ -23,7 +23,11 @@ export const countPhrases = (tokens: readonly Token[], phrases: ReadonlySet<stri
 }
 
 /** How many of the phrases a text without spaces has; the longest at each place counts. */
-export const findPhrases = (text: string, phrases: { has: (phrase: string) => boolean }, longest: number): [at: number, phrase: string][] => {
+export const findPhrases = (
+  text: string,
+  phrases: { has: (phrase: string) => boolean },
+  longest: number,
+): [at: number, phrase: string][] => {
   const found: [number, string][] = []
   for (let at = 0; at < text.length;) {
     let length = Math.min(longest, text.length - at)

@@ -3,12 +3,20 @@ import kinds from './data/kinds.json' with { type: 'json' }
 import { findOpinions, languageOf } from './opinions.ts'
 import { countPhrases, findPhrases, toPhrases } from './phrases.ts'
 
-type KindPhrases = { readonly question: ReadonlySet<string>; readonly request: ReadonlySet<string>; readonly problem: ReadonlySet<string> }
+type KindPhrases = {
+  readonly question: ReadonlySet<string>
+  readonly request: ReadonlySet<string>
+  readonly problem: ReadonlySet<string>
+}
 
 const PHRASES = new Map<string, KindPhrases>(
   Object.entries(kinds).map(([language, { question, request, problem }]) => [
     language,
-    { question: new Set(toPhrases(question)), request: new Set(toPhrases(request)), problem: new Set(toPhrases(problem)) },
+    {
+      question: new Set(toPhrases(question)),
+      request: new Set(toPhrases(request)),
+      problem: new Set(toPhrases(problem)),
+    },
   ]),
 )
 const LONGEST_PHRASE = 10
@@ -39,8 +47,10 @@ export const SIGNS = [
   'endsAsking',
 ] as const
 
-const HAPPY = /[\u{1f600}-\u{1f60e}\u{1f618}\u{1f619}\u{1f61a}\u{1f61b}\u{1f61c}\u{1f917}\u{1f929}\u{1f970}\u{1f973}\u{1f389}\u{1f38a}\u{1f44d}\u{1f44f}\u{1f44c}\u{1f495}\u{1f496}\u{1f497}\u{1f498}\u{1f499}\u{1f49a}\u{1f49b}\u{1f49c}\u{1f4aa}\u{1f525}\u{1f64c}\u{1f64f}\u{1f60d}\u{2b50}\u{2764}\u{2665}\u{263a}★☆♪]|[:;=]-?[)D\]]|<3|\^\^|\^_\^|\b(?:ha){2,}|\bjaja|哈哈|www/gu
-const SAD = /[\u{1f61e}-\u{1f62d}\u{1f612}\u{1f613}\u{1f614}\u{1f616}\u{1f620}\u{1f621}\u{1f622}\u{1f623}\u{1f624}\u{1f625}\u{1f62b}\u{1f629}\u{1f62a}\u{1f630}\u{1f631}\u{1f633}\u{1f634}\u{1f635}\u{1f637}\u{1f641}\u{1f644}\u{1f92c}\u{1f926}\u{1f44e}\u{1f494}\u{1f4a9}\u{2639}]|[:=]['’]?-?[([/\\]|(?:-_+-)|T_T/gu
+const HAPPY =
+  /[\u{1f600}-\u{1f60e}\u{1f618}\u{1f619}\u{1f61a}\u{1f61b}\u{1f61c}\u{1f917}\u{1f929}\u{1f970}\u{1f973}\u{1f389}\u{1f38a}\u{1f44d}\u{1f44f}\u{1f44c}\u{1f495}\u{1f496}\u{1f497}\u{1f498}\u{1f499}\u{1f49a}\u{1f49b}\u{1f49c}\u{1f4aa}\u{1f525}\u{1f64c}\u{1f64f}\u{1f60d}\u{2b50}\u{2764}\u{2665}\u{263a}★☆♪]|[:;=]-?[)D\]]|<3|\^\^|\^_\^|\b(?:ha){2,}|\bjaja|哈哈|www/gu
+const SAD =
+  /[\u{1f61e}-\u{1f62d}\u{1f612}\u{1f613}\u{1f614}\u{1f616}\u{1f620}\u{1f621}\u{1f622}\u{1f623}\u{1f624}\u{1f625}\u{1f62b}\u{1f629}\u{1f62a}\u{1f630}\u{1f631}\u{1f633}\u{1f634}\u{1f635}\u{1f637}\u{1f641}\u{1f644}\u{1f92c}\u{1f926}\u{1f44e}\u{1f494}\u{1f4a9}\u{2639}]|[:=]['’]?-?[([/\\]|(?:-_+-)|T_T/gu
 const SHOUTED = /(?<!\p{L})\p{Lu}{3,}(?!\p{L})/gu
 const MAX_READ_CHARACTERS = 4_000
 
@@ -52,7 +62,9 @@ export const signsOf = (analysis: Analysis): number[] => {
   const isSegmented = language === 'ja' || language === 'zh'
   const phrases = PHRASES.get(language)
   const countOf = (list: ReadonlySet<string> | undefined): number =>
-    isSegmented ? findPhrases(text, list ?? NO_PHRASES, LONGEST_PHRASE).length : countPhrases(analysis.tokens, list ?? NO_PHRASES)
+    isSegmented
+      ? findPhrases(text, list ?? NO_PHRASES, LONGEST_PHRASE).length
+      : countPhrases(analysis.tokens, list ?? NO_PHRASES)
   const start = analysis.tokens.slice(0, 3)
   const { good, bad, lateGood, lateBad, negations } = opinions
   const { traits, tokens } = analysis.reading

@@ -39,7 +39,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // The tagger uses neither Postgres nor Redis.
   tagger: ['contract', 'runtime'],
   // Decides by what the tagger reads in a text, and by sums that the caller brings.
-  meaning: ['tagger'],
+  meaning: ['runtime', 'tagger'],
   worker: ['contract', 'fold', 'runtime', 'queue', 'db', 'tagger', 'meaning'],
   cli: ['contract', 'runtime', 'queue', 'db', 'health', 'tagger', 'cli/progress-bar.ts', 'cli/start'],
   'cli/progress-bar.ts': [],

@@ -22,7 +22,10 @@ test('an edited copy shares a band and is near-identical', () => {
     assert.ok(hasCommonBand(signed(copy), signed(TEXT)), copy)
     assert.ok(isNearIdentical(signed(copy).marks, signed(TEXT).marks), copy)
   }
-  const [japanese, edited] = ['昨日からログインできません。助けてください。', '昨日からログインできません。助けて下さい!']
+  const [japanese, edited] = [
+    '昨日からログインできません。助けてください。',
+    '昨日からログインできません。助けて下さい!',
+  ]
   assert.ok(isNearIdentical(signed(japanese).marks, signed(edited).marks))
 })
 
