@@ -22,6 +22,7 @@ COPY db ./db
 COPY client ./client
 COPY cli ./cli
 COPY api ./api
+COPY meaning ./meaning
 COPY tagger ./tagger
 COPY worker ./worker
 USER bun

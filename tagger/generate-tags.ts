@@ -22,6 +22,8 @@ const MOST_MESSAGES = 1_000
 
 /** The phrases of a text. The memory learns from them, and `chooseTags` chooses among them. */
 export type Analysis = {
+  /** What a person sees of the text, without greetings, closings and automatic replies. */
+  readonly text: string
   /** Unlike in `reading`, strange words are not hidden. */
   readonly tokens: readonly Token[]
   readonly strange: Strange
@@ -41,13 +43,14 @@ export const generateTags = (
 
 export const analyse = (text: string, language?: string): Analysis => {
   const messages = cutHtml(text).split(MESSAGE_END, MOST_MESSAGES)
-  const tokenized = tokenize(dropNoise(messages.map(reduceHtml)))
+  const plain = dropNoise(messages.map(reduceHtml))
+  const tokenized = tokenize(plain)
   const lexicon = findLexicon(tokenized, language)
   const tokens = hideAfterCues(unifyVariants(tokenized, lexicon), lexicon)
-  return readPhrases(tokens, lexicon, findStrange(tokens, lexicon))
+  return { ...readPhrases(tokens, lexicon, findStrange(tokens, lexicon)), text: plain }
 }
 
-const readPhrases = (tokens: readonly Token[], lexicon: Lexicon, strange: Strange): Analysis => {
+const readPhrases = (tokens: readonly Token[], lexicon: Lexicon, strange: Strange): Omit<Analysis, 'text'> => {
   const reading = read(hideStrange(tokens, lexicon, strange), lexicon)
   return { tokens, strange, reading, candidates: findCandidates(reading) }
 }
@@ -61,5 +64,6 @@ export const unhideWorkspaceWords = (analysis: Analysis, memory: Memory): Analys
   const { tokens, strange, reading } = analysis
   if (strange.places.size === 0) return analysis
   const left = remainingStrange({ tokens, strange, lexicon: reading.lexicon }, memory)
-  return left.places.size === strange.places.size ? analysis : readPhrases(tokens, reading.lexicon, left)
+  if (left.places.size === strange.places.size) return analysis
+  return { ...readPhrases(tokens, reading.lexicon, left), text: analysis.text }
 }

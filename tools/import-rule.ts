@@ -11,6 +11,7 @@ const SERVICE_ROOMS = [
   'health',
   'api',
   'tagger',
+  'meaning',
   'worker',
   'cli',
   'cli/progress-bar.ts',
@@ -37,7 +38,9 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   api: ['contract', 'runtime', 'queue', 'db', 'health', 'tagger'],
   // The tagger uses neither Postgres nor Redis.
   tagger: ['contract', 'runtime'],
-  worker: ['contract', 'fold', 'runtime', 'queue', 'db', 'tagger'],
+  // Decides by what the tagger reads in a text, and by sums that the caller brings.
+  meaning: ['runtime', 'tagger'],
+  worker: ['contract', 'fold', 'runtime', 'queue', 'db', 'tagger', 'meaning'],
   cli: ['contract', 'runtime', 'queue', 'db', 'health', 'tagger', 'cli/progress-bar.ts', 'cli/start'],
   'cli/progress-bar.ts': [],
   // `npm start` starts the servers. Its child processes connect to them.

@@ -21,6 +21,7 @@ export const SOURCES = [
   'health',
   'queue',
   'runtime',
+  'meaning',
   'tagger',
   'test',
   'tools',

@@ -1,0 +1,167 @@
+import { type Placed, themeCell } from './cells.ts'
+import { addShare, ALL, type Sums, sumOf } from './sums.ts'
+
+/**
+ * A theme of a workspace. `tags`: hashes of the tags that place texts in it. `into`: the theme that a
+ * person merged it into; new texts go there, and the texts of both are one theme.
+ */
+export type Theme = { readonly number: number; readonly tags: readonly number[]; readonly into?: number | undefined }
+
+/** The hashes of the terms of a text, and of the keys of its tags. */
+export type ThemeText = { readonly terms: readonly number[]; readonly tags: readonly number[] }
+
+/** A text of a job. `known`: the theme that it has; without one, it gets one. */
+export type NewText = ThemeText & { readonly id: string; readonly known?: Placed | undefined }
+
+/** One of the last texts. `terms` may be empty if it has a theme. */
+export type RecentText = ThemeText & { readonly id: string; readonly hasTheme: boolean }
+
+/** What the themes need of a workspace. They change it as texts come. */
+export type ThemeMemory = {
+  readonly themes: Theme[]
+  /** The last texts before those of the job, the oldest first. */
+  recent: RecentText[]
+  readonly sums: Sums
+  /** The number of texts of the workspace, and of those with a term; with the texts of the job. */
+  readonly texts: number
+  readonly textsWith: ReadonlyMap<number, number>
+}
+
+/** A text that got its theme. */
+export type PlacedText = { readonly id: string; readonly placed: Placed }
+export type ThemeDecisions = { readonly placed: PlacedText[]; readonly opened: Theme[] }
+
+const MOST_THEMES = 40
+export const RECENT_TEXTS = 500
+/** A tag opens a theme when so many recent texts have it, and no tag with a theme. */
+const OPENING_TEXTS = 3
+/**
+ * A text that is like no theme waits. After so many others came, less likeness is enough: it goes to
+ * the likeliest of the themes that have a text with one of its terms.
+ */
+const WAITING_TEXTS = 300
+
+/** A waiting text gets a try each time that so many more texts came. */
+const RETRY_TEXTS = 50
+
+/** Gives themes to the texts of a job in their order, and to texts that wait. Opens themes. */
+export const decideThemes = (memory: ThemeMemory, texts: readonly NewText[]): ThemeDecisions => {
+  const decisions: ThemeDecisions = { placed: [], opened: [] }
+  for (const { known, ...text } of texts) {
+    const placed = known ?? placeText(memory, text, false)
+    if (known === undefined && placed !== undefined) put(memory, decisions, { text, placed })
+    memory.recent.push({ ...text, hasTheme: placed !== undefined })
+    if (memory.recent.length > RECENT_TEXTS) memory.recent.shift()
+    if (placed?.by !== 'tag') openTheme(memory, decisions, text)
+    for (let age = RETRY_TEXTS; age < memory.recent.length; age += RETRY_TEXTS)
+      placeWaiting(memory, decisions, { age, isLong: age > WAITING_TEXTS })
+  }
+  return decisions
+}
+
+const put = (
+  memory: ThemeMemory,
+  { placed: all }: ThemeDecisions,
+  { text, placed }: { text: Omit<NewText, 'known'>; placed: Placed },
+): void => {
+  addShare(memory.sums, { hashes: text.terms, cells: [themeCell(placed)] })
+  all.push({ id: text.id, placed })
+}
+
+const placeText = (memory: ThemeMemory, { tags, terms }: ThemeText, isLong: boolean): Placed | undefined => {
+  const ofTag = themeOfTags(memory, tags)
+  if (ofTag !== undefined) return { theme: finalTheme(memory, ofTag), by: 'tag' }
+  const like = themeOfTags(memory, terms) ?? likeliestTheme(memory, terms, isLong)
+  return like === undefined ? undefined : { theme: finalTheme(memory, like), by: 'likeness' }
+}
+
+/** The theme that shows the texts of this theme: itself, or the last of a chain of merges. */
+export const finalTheme = ({ themes }: Pick<ThemeMemory, 'themes'>, number: number): number => {
+  let at = number
+  // A chain is no longer than the list, so a circle ends as well.
+  for (const _ of themes) at = themes.find((theme) => theme.number === at)?.into ?? at
+  return at
+}
+
+/** The theme of the rarest of these hashes that is the tag of a theme. */
+const themeOfTags = ({ themes, textsWith }: ThemeMemory, hashes: readonly number[]): number | undefined => {
+  let found: number | undefined
+  let fewest = Infinity
+  for (const { number, tags } of themes) {
+    for (const tag of tags) {
+      const texts = textsWith.get(tag) ?? 0
+      if (texts >= fewest || !hashes.includes(tag)) continue
+      found = number
+      fewest = texts
+    }
+  }
+  return found
+}
+
+/** A theme knows a term that so many of its texts have, and this many times the usual share. */
+const KNOWN_TEXTS = 2
+const KNOWN_LIFT = 4
+/** The weight of a text that is placed by likeness. */
+const LIKENESS_WEIGHT = 0.05
+/** So many texts with the terms of the whole workspace are mixed into each theme. */
+const USUAL_TEXTS = 2
+/** Small themes count as if they had so many texts more, or the largest would take too much. */
+const EVEN_TEXTS = 20
+
+/**
+ * The likeliest theme by the terms, as a mixture of themes with independent terms. Undefined if the
+ * theme knows none of the terms. `isLong`: the text has waited long.
+ */
+const likeliestTheme = (memory: ThemeMemory, terms: readonly number[], isLong: boolean): number | undefined => {
+  const { themes, sums, texts, textsWith } = memory
+  const rows = terms.map((term) => ({ row: sums.get(term), usual: ((textsWith.get(term) ?? 0) + 0.5) / (texts + 1) }))
+  let found: number | undefined
+  let best = -Infinity
+  for (const { number } of themes) {
+    const [sure, like] = [themeCell({ theme: number, by: 'tag' }), themeCell({ theme: number, by: 'likeness' })]
+    const [sureTexts, likeTexts] = [sumOf(sums, ALL, sure), sumOf(sums, ALL, like)]
+    const all = sureTexts + likeTexts
+    const weighed = sureTexts + LIKENESS_WEIGHT * likeTexts + USUAL_TEXTS
+    let score = Math.log(all + EVEN_TEXTS)
+    let isKnown = false
+    for (const { row, usual } of rows) {
+      const [sureWith, likeWith] = [row?.get(sure) ?? 0, row?.get(like) ?? 0]
+      score += Math.log((sureWith + LIKENESS_WEIGHT * likeWith + USUAL_TEXTS * usual) / weighed)
+      const known = sureWith + likeWith
+      isKnown ||= known >= (isLong ? 1 : KNOWN_TEXTS) && known > KNOWN_LIFT * usual * all
+    }
+    if (score <= best || (isLong && !isKnown)) continue
+    best = score
+    found = isKnown ? number : undefined
+  }
+  return found
+}
+
+/** Opens a theme for the first tag of the text that recurs in texts without a tag of a theme. */
+const openTheme = (memory: ThemeMemory, decisions: ThemeDecisions, { tags }: ThemeText): void => {
+  const { themes, recent } = memory
+  if (tags.length === 0 || themes.filter(({ into }) => into === undefined).length >= MOST_THEMES) return
+  const withTheme = new Set(themes.flatMap((theme) => theme.tags))
+  const open = recent.filter((text) => !text.tags.some((tag) => withTheme.has(tag)))
+  const tag = tags.find((each) => open.filter((text) => text.tags.includes(each)).length >= OPENING_TEXTS)
+  if (tag === undefined) return
+  const theme: Theme = { number: Math.max(0, ...themes.map(({ number }) => number)) + 1, tags: [tag] }
+  themes.push(theme)
+  decisions.opened.push(theme)
+  for (let age = recent.length - 1; age >= 0; age--) placeWaiting(memory, decisions, { age, isLong: false })
+}
+
+/** Places a recent text that has no theme yet. */
+const placeWaiting = (
+  memory: ThemeMemory,
+  decisions: ThemeDecisions,
+  { age, isLong }: { age: number; isLong: boolean },
+): void => {
+  const at = memory.recent.length - 1 - age
+  const text = memory.recent[at]
+  if (text === undefined || text.hasTheme) return
+  const placed = placeText(memory, text, isLong)
+  if (placed === undefined) return
+  put(memory, decisions, { text, placed })
+  memory.recent[at] = { ...text, hasTheme: true }
+}

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { type Placed, themeCell } from '../../meaning/cells.ts'
+import { addShare, ALL, subtractShare, type Sums, sumOf } from '../../meaning/sums.ts'
+import { decideThemes, type NewText, type ThemeMemory } from '../../meaning/themes.ts'
+import { seeded } from '../support/property-seed.ts'
+
+const [CARD, PIN, LOST, QUEUE, LONG, RAIN] = [101, 102, 103, 104, 105, 106]
+
+const newThemes = (): ThemeMemory & { texts: number; textsWith: Map<number, number> } => ({
+  themes: [],
+  recent: [],
+  sums: new Map(),
+  texts: 0,
+  textsWith: new Map(),
+})
+
+/** Decides the texts one after the other, as jobs of one text do. Returns the theme of each text. */
+const decide = (memory: ReturnType<typeof newThemes>, texts: readonly NewText[]): Map<string, Placed> => {
+  const placed = new Map<string, Placed>()
+  for (const text of texts) {
+    memory.texts++
+    for (const term of text.terms) memory.textsWith.set(term, (memory.textsWith.get(term) ?? 0) + 1)
+    for (const each of decideThemes(memory, [text]).placed) {
+      assert.ok(!placed.has(each.id), 'a text got a second theme')
+      placed.set(each.id, each.placed)
+    }
+  }
+  return placed
+}
+
+const textOf = (id: number, terms: number[], tags: number[] = []): NewText => ({ id: `t${id}`, terms, tags })
+
+test('a tag that recurs opens a theme, which takes the texts that waited for it', () => {
+  const memory = newThemes()
+  const placed = decide(memory, [
+    textOf(1, [CARD, LOST], [CARD]),
+    textOf(2, [RAIN]),
+    textOf(3, [CARD, PIN], [CARD]),
+    textOf(4, [CARD], [CARD]),
+  ])
+  assert.deepEqual(memory.themes, [{ number: 1, tags: [CARD] }])
+  assert.deepEqual([...placed.keys()].toSorted(), ['t1', 't3', 't4'])
+  for (const each of placed.values()) assert.deepEqual(each, { theme: 1, by: 'tag' })
+})
+
+test('a text goes to the theme of its rarest theme tag, else to the likeliest, else to none', () => {
+  const memory = newThemes()
+  const cards = [1, 2, 3, 4, 5].map((id) => textOf(id, [CARD, LOST], [CARD]))
+  const pins = [6, 7, 8].map((id) => textOf(id, [CARD, PIN], [PIN]))
+  const others = Array.from({ length: 60 }, (_, at) => textOf(100 + at, [1000 + at]))
+  decide(memory, [...cards, ...pins, ...others])
+  const placed = decide(memory, [textOf(50, [CARD, PIN], [CARD, PIN]), textOf(51, [LOST, RAIN]), textOf(52, [RAIN])])
+  assert.deepEqual(placed.get('t50'), { theme: 2, by: 'tag' })
+  assert.deepEqual(placed.get('t51'), { theme: 1, by: 'likeness' })
+  assert.equal(placed.get('t52'), undefined)
+})
+
+test('a merged theme passes new texts on, and a theme that a text has is never decided again', () => {
+  const memory = newThemes()
+  const group = (tag: number, from: number) => [0, 1, 2].map((at) => textOf(from + at, [tag, LONG], [tag]))
+  decide(memory, [...group(QUEUE, 1), ...group(RAIN, 4)])
+  memory.themes[1] = { ...memory.themes[1]!, into: 1 }
+  assert.deepEqual(decide(memory, group(RAIN, 7)).get('t7'), { theme: 1, by: 'tag' })
+  const known = { theme: 2, by: 'likeness' } as const
+  assert.equal(decide(memory, [{ ...textOf(10, [QUEUE], [QUEUE]), known }]).size, 0)
+})
+
+test('a workspace has at most 40 open themes', () => {
+  const memory = newThemes()
+  const texts = Array.from({ length: 150 }, (_, at) => textOf(at, [Math.floor(at / 3)], [Math.floor(at / 3) + 500]))
+  decide(memory, texts)
+  assert.equal(memory.themes.length, 40)
+})
+
+const share = fc.record({
+  hashes: fc.uniqueArray(fc.integer({ min: 1, max: 12 }), { maxLength: 6 }),
+  cells: fc.uniqueArray(fc.integer({ min: -9, max: 9 }), { maxLength: 3 }),
+})
+
+test('sums without a share equal the sums that never had it', () => {
+  fc.assert(
+    fc.property(fc.array(share, { maxLength: 20 }), fc.array(share, { maxLength: 20 }), (kept, gone) => {
+      const [sums, expected]: [Sums, Sums] = [new Map(), new Map()]
+      for (const each of [...gone, ...kept]) addShare(sums, each)
+      for (const each of gone) subtractShare(sums, each)
+      for (const each of kept) addShare(expected, each)
+      assert.deepEqual(sums, expected)
+    }),
+    seeded(),
+  )
+})
+
+test('the sums of themes are those of the terms and themes of the texts alone', () => {
+  const text = fc.tuple(
+    fc.uniqueArray(fc.integer({ min: 1, max: 15 }), { maxLength: 5 }),
+    fc.integer({ min: 0, max: 3 }),
+  )
+  fc.assert(
+    fc.property(fc.array(text, { maxLength: 60 }), fc.integer({ min: 1, max: 4 }), (drawn, every) => {
+      const memory = newThemes()
+      const texts = drawn.map(([terms, tag], at) => textOf(at, terms, tag === 0 ? [] : [100 + tag]))
+      const placed = decide(memory, texts)
+      const expected: Sums = new Map()
+      for (const [at, { id, terms }] of texts.entries()) {
+        const own = placed.get(id)
+        if (own === undefined) continue
+        const cells = [themeCell(own)]
+        if (at % every === 0) subtractShare(memory.sums, { hashes: terms, cells })
+        else addShare(expected, { hashes: terms, cells })
+      }
+      assert.deepEqual(memory.sums, expected)
+    }),
+    seeded(),
+  )
+})
+
+test('an emptied theme has no sum left', () => {
+  const memory = newThemes()
+  const texts = [1, 2, 3].map((id) => textOf(id, [CARD], [CARD]))
+  for (const [id, placed] of decide(memory, texts)) {
+    const { terms } = texts.find((text) => text.id === id)!
+    subtractShare(memory.sums, { hashes: terms, cells: [themeCell(placed)] })
+  }
+  assert.equal(sumOf(memory.sums, ALL, themeCell({ theme: 1, by: 'tag' })), 0)
+  assert.equal(memory.sums.size, 0)
+})
