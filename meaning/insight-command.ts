@@ -5,7 +5,8 @@ import * as v from 'valibot'
 import { pathOfCaller } from '../runtime/path-of-caller.ts'
 import { hashTerm, type Memory, newMemory } from '../tagger/memory.ts'
 import { analyseTexts, learnTexts, tagAnalysed, unhideWordsOfTexts } from '../tagger/tag-texts.ts'
-import { KINDS, MOODS } from './cells.ts'
+import { TEXT_KINDS } from '../contract/kinds-of-texts.ts'
+import { MOODS } from './cells.ts'
 import { decideMeaning, type MeantText, readMeaning } from './meaning.ts'
 import type { ThemeMemory } from './themes.ts'
 
@@ -25,7 +26,7 @@ const line = v.object({
   lang: v.nullish(v.string()),
   tags: v.nullish(v.array(v.string())),
   mood: v.nullish(v.picklist(MOODS)),
-  kind: v.nullish(v.picklist(KINDS)),
+  kind: v.nullish(v.picklist(TEXT_KINDS)),
 })
 type Line = v.InferOutput<typeof line>
 
@@ -77,7 +78,10 @@ const main = (): number => {
   }
   const names = new Map(themes.themes.map(({ number, tags: [tag = 0] }) => [number, workspace.names.get(tag)]))
   const out = found.map((each) => {
-    const { theme = null, by = null } = (placed.get((each as { id: string }).id) ?? {}) as { theme?: number; by?: string }
+    const { theme = null, by = null } = (placed.get((each as { id: string }).id) ?? {}) as {
+      theme?: number
+      by?: string
+    }
     return `${JSON.stringify({ ...each, theme, by, name: theme === null ? null : names.get(theme) })}\n`
   })
   // Tags and names are words of customers.

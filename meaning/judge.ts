@@ -1,4 +1,5 @@
-import { KINDS, type Kind, kindCell, MOODS, type MoodClass, moodCell } from './cells.ts'
+import { TEXT_KINDS, type TextKind } from '../contract/kinds-of-texts.ts'
+import { kindCell, MOODS, type MoodClass, moodCell } from './cells.ts'
 import { classify, type Learning } from './classify.ts'
 import weights from './data/weights.json' with { type: 'json' }
 import { SIGNS } from './signs.ts'
@@ -7,12 +8,12 @@ import type { Sums } from './sums.ts'
 /** What mood and kind need of a text: its general signs in the order of SIGNS, and its cues. */
 export type JudgedText = { readonly signs: readonly number[]; readonly cues: readonly number[] }
 
-export type JudgedKind = { readonly kind: Kind; readonly probability: number }
+export type JudgedKind = { readonly kind: TextKind; readonly probability: number }
 
 const MOOD_LEARNING: Learning = { least: 0.5, most: 1, frequency: 0 }
 const KIND_LEARNING: Learning = { least: 1, most: 1, frequency: 1 }
 const MOOD_CELLS = MOODS.map(moodCell)
-const KIND_CELLS = KINDS.map(kindCell)
+const KIND_CELLS = TEXT_KINDS.map(kindCell)
 /** A kind is sure, and is shown, from this probability on. */
 export const SURE_KIND = 0.8
 /** Satisfaction up to the first number is blame, from the second one on praise. */
@@ -30,10 +31,10 @@ export const judgeMood = ({ signs, cues }: JudgedText, sums: Sums): number => {
 
 /** The likeliest kind. It is shown only if it is sure. */
 export const judgeKind = ({ signs, cues }: JudgedText, sums: Sums): JudgedKind => {
-  const scores = scoresOf(weights.kind, signs, KINDS.length)
+  const scores = scoresOf(weights.kind, signs, TEXT_KINDS.length)
   const shares = classify(scores, { cues, sums, cells: KIND_CELLS, learning: KIND_LEARNING })
   const probability = Math.max(...shares)
-  return { kind: KINDS[shares.indexOf(probability)]!, probability }
+  return { kind: TEXT_KINDS[shares.indexOf(probability)]!, probability }
 }
 
 /** What a rating teaches about the mood of its text. `satisfaction`: 0 to 1. */

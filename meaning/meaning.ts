@@ -1,5 +1,6 @@
 import type { Analysis } from '../tagger/generate-tags.ts'
-import { type Kind, kindCell, type MoodClass, moodCell } from './cells.ts'
+import { type TextKind } from '../contract/kinds-of-texts.ts'
+import { kindCell, type MoodClass, moodCell } from './cells.ts'
 import { cuesOf } from './cues.ts'
 import { judgeKind, type JudgedKind, type JudgedText, judgeMood, SURE_KIND } from './judge.ts'
 import { signatureOf, type Signature } from './near-identical.ts'
@@ -11,7 +12,7 @@ import { decideThemes, type NewText, type ThemeDecisions, type ThemeMemory } fro
 export type ReadText = JudgedText & { readonly hasWords: boolean; readonly signature: Signature | undefined }
 
 /** What people say of a text: its rating, and a corrected kind. The sums learn from it. */
-export type Labels = { readonly mood?: MoodClass | undefined; readonly kind?: Kind | undefined }
+export type Labels = { readonly mood?: MoodClass | undefined; readonly kind?: TextKind | undefined }
 
 /** A text of a job. Its hashes are plain, or all in their stored form, as those of the memory. */
 export type MeantText = NewText & { readonly read: ReadText; readonly labels: Labels }
@@ -23,7 +24,7 @@ export type MeantText = NewText & { readonly read: ReadText; readonly labels: La
 export type TextMeaning = {
   readonly id: string
   readonly mood: number | null
-  readonly kind: Kind | null
+  readonly kind: TextKind | null
   readonly judged: JudgedKind
   readonly taught: CellShare
 }

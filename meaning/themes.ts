@@ -2,10 +2,10 @@ import { type Placed, themeCell } from './cells.ts'
 import { addShare, ALL, type Sums, sumOf } from './sums.ts'
 
 /**
- * A theme of a workspace. `tags`: hashes of the tags that place texts in it. `into`: the theme that a
- * person merged it into; new texts go there, and the texts of both are one theme.
+ * A theme of a workspace. `tags`: hashes of the tags that place texts in it. `isMerged`: a person has
+ * merged it into another one. Its texts still are its own, so the merge can be taken back.
  */
-export type Theme = { readonly number: number; readonly tags: readonly number[]; readonly into?: number | undefined }
+export type Theme = { readonly number: number; readonly tags: readonly number[]; readonly isMerged?: boolean }
 
 /** The hashes of the terms of a text, and of the keys of its tags. */
 export type ThemeText = { readonly terms: readonly number[]; readonly tags: readonly number[] }
@@ -70,17 +70,9 @@ const put = (
 
 const placeText = (memory: ThemeMemory, { tags, terms }: ThemeText, isLong: boolean): Placed | undefined => {
   const ofTag = themeOfTags(memory, tags)
-  if (ofTag !== undefined) return { theme: finalTheme(memory, ofTag), by: 'tag' }
+  if (ofTag !== undefined) return { theme: ofTag, by: 'tag' }
   const like = themeOfTags(memory, terms) ?? likeliestTheme(memory, terms, isLong)
-  return like === undefined ? undefined : { theme: finalTheme(memory, like), by: 'likeness' }
-}
-
-/** The theme that shows the texts of this theme: itself, or the last of a chain of merges. */
-export const finalTheme = ({ themes }: Pick<ThemeMemory, 'themes'>, number: number): number => {
-  let at = number
-  // A chain is no longer than the list, so a circle ends as well.
-  for (const _ of themes) at = themes.find((theme) => theme.number === at)?.into ?? at
-  return at
+  return like === undefined ? undefined : { theme: like, by: 'likeness' }
 }
 
 /** The theme of the rarest of these hashes that is the tag of a theme. */
@@ -140,7 +132,7 @@ const likeliestTheme = (memory: ThemeMemory, terms: readonly number[], isLong: b
 /** Opens a theme for the first tag of the text that recurs in texts without a tag of a theme. */
 const openTheme = (memory: ThemeMemory, decisions: ThemeDecisions, { tags }: ThemeText): void => {
   const { themes, recent } = memory
-  if (tags.length === 0 || themes.filter(({ into }) => into === undefined).length >= MOST_THEMES) return
+  if (tags.length === 0 || themes.filter(({ isMerged = false }) => !isMerged).length >= MOST_THEMES) return
   const withTheme = new Set(themes.flatMap((theme) => theme.tags))
   const open = recent.filter((text) => !text.tags.some((tag) => withTheme.has(tag)))
   const tag = tags.find((each) => open.filter((text) => text.tags.includes(each)).length >= OPENING_TEXTS)

@@ -126,6 +126,13 @@ export const TEXTS = {
         read: 'themeBy',
         about: 'What gave it the theme: a `person`, a `tag`, or its `likeness` to other texts.',
       },
+      similar_id: {
+        ...uuid,
+        ...elsewhere,
+        clears: 'with text',
+        read: 'similarId',
+        about: 'An id that feedback with nearly the same text shares. Left out if there is no other.',
+      },
       theme_name: { ...text, ...ofView, read: 'themeName', about: 'The name of the theme, as it is now.' },
       source: { ...text, read: 'source', about: 'The system that the feedback comes from.', isAlwaysRead: false },
       account_id: {

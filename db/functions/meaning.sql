@@ -2,8 +2,9 @@
 -- change in the same call, under the lock of the workspace's progress row, as those of the tag memory.
 
 -- Opens themes, and replaces the shares of these texts. opened: [{number, id, tag_hash, title}]. tagged:
--- [{id, number, text_version, terms, tag_hashes, theme_cell, cues, cue_cells, marks, bands}]. waiting:
--- [{id, theme, theme_cell}]: earlier texts that have got a theme by their likeness.
+-- [{id, number, text_version, terms, theme_tags, theme_cell, cues, cue_cells, marks, bands}]. waiting:
+-- [{id, theme, theme_cell}]: earlier texts that have got a theme by their likeness. joined: [{id,
+-- similar_id}]: earlier feedback that has got a similar one.
 create or replace function store_meaning(ws uuid, tagger integer, tagged jsonb, found jsonb, standing uuid[]) returns void
   language plpgsql as $$
 declare
@@ -19,6 +20,10 @@ begin
   perform add_meaning(ws, tagger, tagged, standing);
   for t in select w.id, w.theme, w.theme_cell from jsonb_to_recordset(found -> 'waiting') as w (id uuid, theme int, theme_cell int) loop
     perform place_waiting(ws, t.id, t.theme, t.theme_cell);
+  end loop;
+  for t in select j.id, j.similar_id from jsonb_to_recordset(found -> 'joined') as j (id uuid, similar_id uuid) loop
+    perform take_off_sums(ws, array[t.id]);
+    perform join_similar(ws, t.id, t.similar_id);
   end loop;
   perform forget_oldest_meaning(ws);
 end $$;
@@ -53,9 +58,9 @@ create or replace function add_meaning(ws uuid, tagger integer, found jsonb, sta
   language plpgsql as $$
 begin
   insert into meaning_share (workspace_id, record_id, number, text_version, tagger_version, terms, tags, theme_cell, cues, cue_cells, marks)
-  select g.workspace_id, t.id, t.number, t.text_version, tagger, t.terms, t.tag_hashes, t.theme_cell, t.cues, t.cue_cells, decode(t.marks, 'hex')
+  select g.workspace_id, t.id, t.number, t.text_version, tagger, t.terms, t.theme_tags, t.theme_cell, t.cues, t.cue_cells, decode(t.marks, 'hex')
   from workspace_progress as g cross join jsonb_to_recordset(found) as t (
-    id uuid, number bigint, text_version text, terms bigint[], tag_hashes bigint[], theme_cell int, cues bigint[],
+    id uuid, number bigint, text_version text, terms bigint[], theme_tags bigint[], theme_cell int, cues bigint[],
     cue_cells int[], marks text)
   where g.workspace_id = ws and t.id = any (standing);
   insert into text_band (workspace_id, band, record_id)
@@ -132,8 +137,10 @@ begin
     order by s.number, s.record_id limit least(excess, 1000)));
 end $$;
 
--- What the texts of the workspace have taught about these hashes.
-create or replace function known_meaning(ws uuid, wanted bigint[]) returns table (hash bigint, cells integer[], texts integer[])
+-- What the texts of the workspace have taught about these hashes. texts_with: how many texts of the tag
+-- memory have the term.
+create or replace function known_meaning(ws uuid, wanted bigint[])
+returns table (hash bigint, texts_with integer, cells integer[], texts integer[])
   language plpgsql stable
   set enable_seqscan = off
   set enable_bitmapscan = off
@@ -142,11 +149,15 @@ as $$
 #variable_conflict use_column
 begin
   return query
-    select w.hash, array_agg(k.cell), array_agg(k.texts) from unnest(wanted) as w (hash)
+    select w.hash, coalesce(t.texts, 0), k.cells, k.texts from unnest(wanted) as w (hash)
+    left join lateral (
+      select s.texts from tag_term as s where s.workspace_id = ws and s.hash = w.hash limit 1
+    ) as t on true
     cross join lateral (
-      select s.cell, s.texts from meaning_sum as s where s.workspace_id = ws and s.hash = w.hash offset 0
+      select coalesce(array_agg(s.cell), '{}') as cells, coalesce(array_agg(s.texts), '{}') as texts from meaning_sum as s
+      where s.workspace_id = ws and s.hash = w.hash
     ) as k
-    group by w.hash;
+    where t.texts is not null or k.cells <> '{}';
 end $$;
 
 -- The last texts of the workspace, the newest first, without these records.
@@ -162,4 +173,52 @@ begin
     from meaning_share as s
     where s.workspace_id = ws and s.number > 0 and s.record_id <> all (except_records)
     order by s.number desc, s.record_id desc limit most;
+end $$;
+
+-- Feedback that may be near-identical to texts with these bands, at most twenty of a band.
+create or replace function near_texts(ws uuid, bands bigint[], except_records uuid[])
+returns table (id uuid, bands bigint[], marks bytea, similar_id uuid)
+  language plpgsql stable
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+  set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+begin
+  return query
+    select n.record_id, n.found, s.marks, s.similar_id
+    from (
+      select b.record_id, array_agg(w.band) as found from unnest(near_texts.bands) as w (band) cross join lateral (
+        select k.record_id from text_band as k where k.workspace_id = ws and k.band = w.band limit 20
+      ) as b
+      where b.record_id <> all (except_records)
+      group by b.record_id
+    ) as n
+    cross join lateral (
+      select m.marks, f.similar_id from meaning_share as m join feedback as f on f.workspace_id = ws and f.id = m.record_id
+      where m.workspace_id = ws and m.record_id = n.record_id offset 0
+    ) as s;
+end $$;
+
+-- Lets a feedback share an id with a text that is nearly the same.
+create or replace function join_similar(ws uuid, record uuid, with_id uuid) returns void
+  language plpgsql as $$
+begin
+  update feedback as f set similar_id = with_id, change_position = reserve_positions(ws, 1) + 1
+  where f.workspace_id = ws and f.id = record and f.similar_id is null;
+end $$;
+
+-- A feedback that is left alone has no similar one any more.
+create or replace function leave_similar(ws uuid, similar_ids uuid[]) returns void
+  language plpgsql as $$
+declare
+  similar_to uuid;
+  left_ids uuid[];
+begin
+  foreach similar_to in array similar_ids loop
+    left_ids := array(select f.id from feedback as f where f.workspace_id = ws and f.similar_id = similar_to limit 2);
+    continue when cardinality(left_ids) <> 1;
+    perform take_off_sums(ws, left_ids);
+    update feedback set similar_id = null, change_position = reserve_positions(ws, 1) + 1 where workspace_id = ws and id = left_ids[1];
+  end loop;
 end $$;

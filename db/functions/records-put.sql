@@ -132,6 +132,7 @@ begin
       or (t.title, t.description) is not distinct from (excluded.title, excluded.description) then t.theme_id end,
     theme_by = case when t.corrections ? 'themeId'
       or (t.title, t.description) is not distinct from (excluded.title, excluded.description) then t.theme_by end,
+    similar_id = case when (t.title, t.description) is not distinct from (excluded.title, excluded.description) then t.similar_id end,
     uncorrected = case when t.corrections is not null then sent_values(excluded.rating, excluded.tags)
       || kept_values(t.uncorrected, (t.title, t.description) is not distinct from (excluded.title, excluded.description)) end;
 end $$;

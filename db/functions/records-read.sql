@@ -66,10 +66,11 @@ begin
     '"sourceData":' || t.source_data::text, '"title":' || to_json(t.title), '"isTranscript":' || to_json(t.is_transcript),
     '"tags":' || to_json(t.tags), '"tagsGenerated":' || to_json(t.tags_generated), '"mood":' || to_json(t.mood),
     '"kind":' || to_json(t.kind), '"themeId":' || to_json(t.theme_id), '"themeBy":' || to_json(t.theme_by),
-    '"themeName":' || to_json(t.theme_name), '"source":' || to_json(t.source), '"accountId":' || to_json(t.account_id),
-    '"customerName":' || to_json(t.contact_name), '"accountName":' || to_json(t.account_name),
-    '"projectName":' || to_json(t.project_name), '"satisfaction":' || to_json(t.satisfaction), '"fields":' || t.fields::text,
-    '"isHidden":' || to_json(t.is_hidden), '"createdAt":' || json_time(t.created_at), '"acceptedAt":' || json_time(t.accepted_at),
+    '"similarId":' || to_json(t.similar_id), '"themeName":' || to_json(t.theme_name), '"source":' || to_json(t.source),
+    '"accountId":' || to_json(t.account_id), '"customerName":' || to_json(t.contact_name),
+    '"accountName":' || to_json(t.account_name), '"projectName":' || to_json(t.project_name),
+    '"satisfaction":' || to_json(t.satisfaction), '"fields":' || t.fields::text, '"isHidden":' || to_json(t.is_hidden),
+    '"createdAt":' || json_time(t.created_at), '"acceptedAt":' || json_time(t.accepted_at),
     '"updatedAt":' || json_time(t.updated_at)
     ), '}')
     from feedback_view as t where t.workspace_id = ws and t.id = any (ids);

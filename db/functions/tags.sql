@@ -5,8 +5,8 @@
 -- clients sent an empty list of tags, and not from feedback besides `taught_ids`.
 create or replace function texts_to_read(
   ws uuid, feedback_ids uuid[], taught_ids uuid[], conversation_ids uuid[], tagger int, is_retag boolean)
-returns table (record text, id uuid, number bigint, text_version text, tags text[], teaches boolean, text text, source text,
-  rating double precision, known_kind text, known_theme integer, theme_by text)
+returns table (record text, id uuid, number bigint, text_version text, tags text[], teaches boolean, text text, satisfaction double precision,
+   known_kind text, known_theme integer, theme_by text)
   language plpgsql stable
   set enable_seqscan = off
   set enable_bitmapscan = off
@@ -18,9 +18,13 @@ declare
 begin
   return query
     select 'feedback', f.id, f.number, tagged_version(f.number, f.corrections), case when f.tags_generated then null else f.tags end,
-      f.id = any (taught_ids) and (f.tags_generated or f.tags <> '{}'), concat_ws(E'\n', f.title, f.description), f.source, f.rating,
+      f.id = any (taught_ids) and (f.tags_generated or f.tags <> '{}'), concat_ws(E'\n', f.title, f.description), case when f.rating between s.scale_low and s.scale_high
+        then (f.rating - s.scale_low) / (s.scale_high - s.scale_low) end,
       f.corrections ->> 'kind', t.number, f.theme_by
     from feedback as f
+    left join lateral (
+      select k.scale_low, k.scale_high from source as k where k.workspace_id = ws and k.source = f.source offset 0
+    ) as s on true
     left join lateral (
       select k.number from theme as k where k.workspace_id = ws and k.id = f.theme_id offset 0
     ) as t on true
@@ -32,7 +36,7 @@ begin
         offset 0
       ));
   for c in
-    select k.id, k.number, k.source, k.rating, (select t.number from theme as t where t.workspace_id = ws and t.id = k.theme_id) as theme
+    select k.id, k.number, (select t.number from theme as t where t.workspace_id = ws and t.id = k.theme_id) as theme
     from conversation as k where k.workspace_id = ws and k.id = any (conversation_ids)
   loop
     select version, content into text_version, text from conversation_text(ws, c.id);
@@ -45,8 +49,6 @@ begin
     id := c.id;
     number := c.number;
     teaches := true;
-    source := c.source;
-    rating := c.rating;
     known_theme := c.theme;
     return next;
   end loop;
@@ -151,9 +153,9 @@ begin
   perform take_off_sums(ws, array(
     select r.id from jsonb_to_recordset(tagged) as r (id uuid, judged boolean) where r.id = any (standing) and not r.judged));
   for t in
-    select r.record, r.id, r.tags, r.judged, r.mood, r.kind, r.theme_by, h.id as theme_id
+    select r.record, r.id, r.tags, r.judged, r.mood, r.kind, r.theme_by, r.similar_id, h.id as theme_id
     from jsonb_to_recordset(tagged) as r (record text, id uuid, tags text[], judged boolean, mood double precision, kind text,
-      theme integer, theme_by text)
+      theme integer, theme_by text, similar_id uuid)
     left join lateral (
       select k.id from theme as k where k.workspace_id = ws and k.number = r.theme limit 1
     ) as h on true
@@ -170,6 +172,7 @@ begin
         tagger_version = case when not t.judged then tagger end, mood = t.mood,
         kind = case when f.corrections ? 'kind' then f.kind else t.kind end,
         theme_id = coalesce(f.theme_id, t.theme_id), theme_by = coalesce(f.theme_by, t.theme_by),
+        similar_id = coalesce(f.similar_id, t.similar_id),
         uncorrected = f.uncorrected || found_values(
           t.kind, coalesce(f.uncorrected ->> 'themeId', t.theme_id::text)::uuid, coalesce(f.uncorrected ->> 'themeBy', t.theme_by)),
         change_position = at

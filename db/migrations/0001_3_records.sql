@@ -53,6 +53,8 @@ create table feedback (
   theme_id uuid,
   -- What gave it the theme: `person`, `tag` or `likeness`.
   theme_by text,
+  -- Feedback with nearly the same text shares it. Null if there is no other.
+  similar_id uuid,
   rating double precision,
   source text not null,
   source_id text,
@@ -86,6 +88,7 @@ create index feedback_contact on feedback (workspace_id, contact_id, created_at,
 create index feedback_account on feedback (workspace_id, account_id, created_at, id) where account_id is not null;
 create index feedback_project on feedback (workspace_id, project_id, created_at, id) where project_id is not null;
 create index feedback_theme on feedback (workspace_id, theme_id, created_at, id) where theme_id is not null;
+create index feedback_similar on feedback (workspace_id, similar_id, created_at, id) where similar_id is not null;
 create index feedback_created on feedback (workspace_id, created_at, id) where created_at is not null;
 create index feedback_source on feedback (workspace_id, source, created_at, id) where source is not null;
 create index feedback_hidden on feedback (workspace_id, created_at, id) where is_hidden;
@@ -222,7 +225,7 @@ create index source_fields on source (workspace_id, source) where fields is not 
 -- account of its contact.
 create view feedback_view as
   select f.workspace_id, f.id, f.title, f.description, f.is_transcript, f.tags, f.tags_generated, f.rating,
-    f.mood, f.kind, h.id as theme_id, h.name as theme_name, f.theme_by,
+    f.mood, f.kind, h.id as theme_id, h.name as theme_name, f.theme_by, f.similar_id,
     f.source, f.source_id, f.source_data, f.created_at, f.accepted_at, f.updated_at,
     f.contact_id, c.name as contact_name, c.email as contact_email, c.contract_value as contact_contract_value,
     a.id as account_id, a.name as account_name, a.domain as account_domain, a.contract_value as account_contract_value,

@@ -1,10 +1,13 @@
 import type { TaggingJob } from '../../contract/jobs.ts'
 import { idOfEpoch, type Realm } from '../../contract/identity/keys.ts'
 import type { Sql } from '../connection/postgres.ts'
+import type { PlacedBy, TextKind } from '../../contract/kinds-of-texts.ts'
 import { arrayText, storedHashes } from './tag-hashes.ts'
 
 /** Stored records to tag. */
 export type WantedRecords = Pick<TaggingJob, 'feedbackIds' | 'conversationIds'> & {
+  /** Feedback from which the tagger does not learn. */
+  indexedIds?: string[]
   workspaceId: string
   taggerVersion: number
   /** Also replace tags that this version of the tagger generated. Tags that people gave stay. */
@@ -22,23 +25,34 @@ export type StoredText = {
   textVersion: string
   text: string
   tags: string[] | null
+  /** Whether the tagger learns from the text. */
+  teaches: boolean
+  satisfaction: number | null
+  /** The kind that a person set. */
+  kind: TextKind | null
+  /** The number of its theme, and what gave it the theme. */
+  theme: number | null
+  themeBy: PlacedBy | null
 }
 
 /**
  * The texts of the records that this version of the tagger has not read. With `isRetag`: the texts
- * of all records that people have not tagged. The text of a conversation consists of its incoming
- * messages. A feedback for which the client sent an empty list of tags is left out: clients send
- * such lists for texts that people have not read.
+ * of all records. The text of a conversation consists of its incoming messages. A feedback for which
+ * the client sent an empty list of tags teaches nothing: clients send such lists for texts that people
+ * have not read.
  */
 export const readTexts = async (
   sql: Sql,
-  { workspaceId, feedbackIds, conversationIds, taggerVersion, isRetag }: WantedRecords,
+  { workspaceId, feedbackIds, indexedIds = [], conversationIds, taggerVersion, isRetag }: WantedRecords,
 ): Promise<StoredText[]> => {
-  const currentIds = await currentFeedbackIds(sql, workspaceId, feedbackIds)
+  const taughtIds = await currentFeedbackIds(sql, workspaceId, feedbackIds)
+  const otherIds = await currentFeedbackIds(sql, workspaceId, indexedIds)
   return sql<StoredText[]>`
-    select t.record, t.id, t.number::float8 as number, t.text_version as "textVersion", t.tags, t.text
+    select t.record, t.id, t.number::float8 as number, t.text_version as "textVersion", t.tags, t.text, t.teaches,
+      t.satisfaction, t.known_kind as kind, t.known_theme as theme, t.theme_by as "themeBy"
     from texts_to_read(
-      ${workspaceId}::uuid, ${currentIds}::uuid[], ${conversationIds}::uuid[], ${taggerVersion}::int, ${isRetag}::boolean
+      ${workspaceId}::uuid, ${[...taughtIds, ...otherIds]}::uuid[], ${taughtIds}::uuid[], ${conversationIds}::uuid[],
+      ${taggerVersion}::int, ${isRetag}::boolean
     ) as t
     order by t.number, t.id`.execute()
 }
@@ -66,7 +80,35 @@ export type Share = {
   tags: readonly { hash: number; title: string }[]
 }
 
-type Tagged = Omit<StoredText, 'text' | 'tags'> & { tags: readonly string[]; share: Share }
+/** What was found in a text. Hashes are in their stored form. */
+export type TextMeaning = {
+  mood: number | null
+  kind: TextKind | null
+  theme: number | null
+  themeBy: PlacedBy | null
+  similarId: string | null
+  terms: readonly number[]
+  tags: readonly number[]
+  themeCell: number | null
+  cues: readonly number[]
+  cueCells: readonly number[]
+  bands: readonly number[]
+  marks: Uint8Array
+}
+
+type Tagged = Pick<StoredText, 'record' | 'id' | 'number' | 'textVersion' | 'teaches'> & {
+  tags: readonly string[]
+  share: Share
+  meaning: TextMeaning
+}
+
+/** Themes that the texts open, and earlier texts that they change. */
+export type FoundMeaning = {
+  knownThemes: number
+  opened: { number: number; id: string; tagHash: number; title: string }[]
+  waiting: { id: string; theme: number; themeCell: number }[]
+  joined: { id: string; similarId: string }[]
+}
 
 /**
  * The memory of a workspace keeps at most so many terms of texts that people tagged, and as many of
@@ -77,19 +119,22 @@ export const MAX_TERMS_OF_TEXTS = 250_000
 /**
  * Stores generated tags with the tagger's version, counts them into the workspace's categories, and
  * adds the shares to the memory. Skips a record that was removed, or whose text has changed, in the
- * meantime. A repetition stores the same tags and shares. Returns how many records it stored.
+ * meantime. A repetition stores the same tags and shares. Returns how many records it stored; undefined if
+ * another job has opened themes meanwhile: then everything has to be found again.
  */
 export const storeTags = async (
   sql: Sql,
   realm: Realm,
-  { taggerVersion, tagged, maxTerms }: { taggerVersion: number; tagged: readonly Tagged[]; maxTerms: number },
-): Promise<number> => {
-  const rows = tagged.map(({ record, id, number, textVersion, tags, share }) => ({
+  { taggerVersion, tagged, found, maxTerms }: TagsToStore,
+): Promise<number | undefined> => {
+  const rows = tagged.map(({ record, id, number, textVersion, tags, teaches, share, meaning }) => ({
     record,
     id,
     number,
     text_version: textVersion,
     tags,
+    teaches,
+    ...rowOfMeaning(meaning),
     judged: share.judged,
     given: share.given,
     hashes: hashesText(realm, share.terms),
@@ -97,10 +142,34 @@ export const storeTags = async (
     tag_hashes: hashesText(realm, share.tags),
     titles: share.tags.map(({ title }) => title),
   }))
-  const [stored] = await sql<[{ kept: number }]>`
-    select store_tags(${realm.workspaceId}::uuid, ${taggerVersion}::int, ${sql.json(rows)}::jsonb, ${maxTerms}::bigint) as kept`
-  return stored.kept
+  const { knownThemes, opened, waiting, joined } = found
+  const others = {
+    opened: opened.map(({ tagHash, ...theme }) => ({ ...theme, tag_hash: tagHash })),
+    waiting: waiting.map(({ themeCell, ...text }) => ({ ...text, theme_cell: themeCell })),
+    joined: joined.map(({ id, similarId }) => ({ id, similar_id: similarId })),
+  }
+  const [stored] = await sql<[{ kept: number | null }]>`
+    select store_tags(${realm.workspaceId}::uuid, ${taggerVersion}::int, ${sql.json(rows)}::jsonb, ${sql.json(others)}::jsonb,
+      ${knownThemes}::int, ${maxTerms}::bigint) as kept`
+  return stored.kept ?? undefined
 }
+
+type TagsToStore = { taggerVersion: number; tagged: readonly Tagged[]; found: FoundMeaning; maxTerms: number }
+
+const rowOfMeaning = (meaning: TextMeaning) => ({
+  mood: meaning.mood,
+  kind: meaning.kind,
+  theme: meaning.theme,
+  theme_by: meaning.themeBy,
+  similar_id: meaning.similarId,
+  terms: arrayText(meaning.terms),
+  theme_tags: arrayText(meaning.tags),
+  theme_cell: meaning.themeCell,
+  cues: arrayText(meaning.cues),
+  cue_cells: arrayText(meaning.cueCells),
+  bands: arrayText(meaning.bands),
+  marks: Buffer.from(meaning.marks).toString('hex'),
+})
 
 const hashesText = (realm: Realm, hashed: readonly { hash: number }[]): string => {
   const hashes = hashed.map(({ hash }) => hash)

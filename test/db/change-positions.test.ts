@@ -14,6 +14,7 @@ import { seeded } from '../support/property-seed.ts'
 import { freshSchema, hashKey, makeWorkspaces, type TestSchema } from '../support/schema.ts'
 import { storedRecords } from '../support/stored-records.ts'
 import { clearTables, resetPositions } from '../support/tables.ts'
+import { NO_MEANING, NOTHING_FOUND } from '../support/no-meaning.ts'
 
 const HISTORIES = Number(process.env['CONVERGENCE_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 2_000 : 20))
 const TAGS = ['speed', 'export', 'login']
@@ -99,8 +100,10 @@ describe('the change feed', () => {
         terms: [{ hash: at, determined: true, free: true, valued: true, given: false }],
         tags: [],
       },
+      meaning: NO_MEANING,
     }))
-    await storeTags(sql, { hashKey, workspaceId }, { taggerVersion: TAGGER_VERSION, tagged, maxTerms: 10 })
+    const found = NOTHING_FOUND
+    await storeTags(sql, { hashKey, workspaceId }, { taggerVersion: TAGGER_VERSION, tagged, found, maxTerms: 10 })
   }
 
   /** Raises the epochs of stored contacts' keys, like a replay of purges after a restore. */

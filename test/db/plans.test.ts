@@ -31,6 +31,7 @@ import {
   readsOf,
 } from '../support/multiply-rows.ts'
 import { freshSchema, hashKey, makeWorkspaces, type TestSchema, withOtherConnection } from '../support/schema.ts'
+import { NOTHING_FOUND } from '../support/no-meaning.ts'
 
 const workspaceId = '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a09'
 const realm = { hashKey, workspaceId }
@@ -165,7 +166,10 @@ const WORKS: Readonly<Record<string, (sql: Sql, round: string) => Promise<number
   'the oldest share of a tag memory that is full': async (sql) => {
     const [memory] = await sql<{ most: number }[]>`
       select greatest(judged_terms, terms - judged_terms)::int as most from tag_memory where workspace_id = ${workspaceId}`
-    await storeTags(sql, realm, { taggerVersion: 1, tagged: [], maxTerms: memory!.most - 1 })
+    const [{ themes }] = await sql<[{ themes: number }]>`
+      select count(*)::int as themes from theme where workspace_id = ${workspaceId}`
+    const found = { ...NOTHING_FOUND, knownThemes: themes }
+    await storeTags(sql, realm, { taggerVersion: 1, tagged: [], found, maxTerms: memory!.most - 1 })
     return 1
   },
   'the answers to feedback': async (sql, round) => {

@@ -7,6 +7,7 @@ import { MAX_TERMS_OF_TEXTS, readTexts, storeTags } from '../../db/tags/store-ta
 import { runCommand } from '../support/command.ts'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
+import { NO_MEANING, NOTHING_FOUND } from '../support/no-meaning.ts'
 
 const CREATED_AT = '2026-01-01T00:00:00Z'
 const COMPLAINT =
@@ -61,9 +62,12 @@ describe('the tagger', () => {
     return readTexts(service.all, { workspaceId: service.workspaceId, ...all, ...ids })
   }
   /** Stores the tag `stale` of an older tagger. Returns the number of texts that got it. */
-  const storeStale = (texts: Awaited<ReturnType<typeof readTexts>>) => {
-    const tagged = texts.map((text) => ({ ...text, tags: ['stale'], share: NO_SHARE }))
-    return storeTags(service.all, realm(), { taggerVersion: 1, tagged, maxTerms: MAX_TERMS_OF_TEXTS })
+  const storeStale = async (texts: Awaited<ReturnType<typeof readTexts>>) => {
+    const [{ themes }] = await service.all<[{ themes: number }]>`
+      select coalesce(max(number), 0)::int as themes from theme where workspace_id = ${service.workspaceId}`
+    const found = { ...NOTHING_FOUND, knownThemes: themes }
+    const tagged = texts.map((text) => ({ ...text, tags: ['stale'], share: NO_SHARE, meaning: NO_MEANING }))
+    return storeTags(service.all, realm(), { taggerVersion: 1, tagged, found, maxTerms: MAX_TERMS_OF_TEXTS })
   }
 
   it('generates the tags of a text if none are submitted, and keeps submitted tags', async () => {

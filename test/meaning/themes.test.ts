@@ -57,12 +57,12 @@ test('a text goes to the theme of its rarest theme tag, else to the likeliest, e
   assert.equal(placed.get('t52'), undefined)
 })
 
-test('a merged theme passes new texts on, and a theme that a text has is never decided again', () => {
+test('a merged theme keeps getting texts, and a theme that a text has is never decided again', () => {
   const memory = newThemes()
   const group = (tag: number, from: number) => [0, 1, 2].map((at) => textOf(from + at, [tag, LONG], [tag]))
   decide(memory, [...group(QUEUE, 1), ...group(RAIN, 4)])
-  memory.themes[1] = { ...memory.themes[1]!, into: 1 }
-  assert.deepEqual(decide(memory, group(RAIN, 7)).get('t7'), { theme: 1, by: 'tag' })
+  memory.themes[1] = { ...memory.themes[1]!, isMerged: true }
+  assert.deepEqual(decide(memory, group(RAIN, 7)).get('t7'), { theme: 2, by: 'tag' })
   const known = { theme: 2, by: 'likeness' } as const
   assert.equal(decide(memory, [{ ...textOf(10, [QUEUE], [QUEUE]), known }]).size, 0)
 })

@@ -9,6 +9,7 @@ import {
   type StoredText,
   type WantedRecords,
 } from '../../db/tags/store-tags.ts'
+import { findMeaning } from './find-meaning.ts'
 import { recallInto, toShare } from './recalled-memory.ts'
 import { newMemory } from '../../tagger/memory.ts'
 import { analyseTexts, unhideWordsOfTexts, learnTexts, tagAnalysed } from '../../tagger/tag-texts.ts'
@@ -29,13 +30,31 @@ export const tag = async ({ sql, hashKey }: { sql: Sql; hashKey: HashKey }, job:
   const { workspaceId, indexedIds = [], isRetag = false } = job
   const realm = { hashKey, workspaceId }
   let count = 0
-  for (const ids of inParts(job)) {
-    const wanted = { workspaceId, ...ids, taggerVersion: TAGGER_VERSION, isRetag }
-    count += await tagTogether(sql, realm, await readTexts(sql, wanted))
+  const isTaught = new Set(job.feedbackIds)
+  for (const { feedbackIds, conversationIds } of inParts({
+    ...job,
+    feedbackIds: [...new Set([...job.feedbackIds, ...indexedIds])],
+  })) {
+    const [taught, others] = [
+      feedbackIds.filter((id) => isTaught.has(id)),
+      feedbackIds.filter((id) => !isTaught.has(id)),
+    ]
+    const wanted = { workspaceId, feedbackIds: taught, indexedIds: others, conversationIds, isRetag }
+    count += await tagUntilStored(sql, realm, { ...wanted, taggerVersion: TAGGER_VERSION })
+    await indexTexts(sql, realm, { feedbackIds, conversationIds, isRetag })
   }
-  for (const ids of inParts({ ...job, feedbackIds: [...new Set([...job.feedbackIds, ...indexedIds])] }))
-    await indexTexts(sql, realm, { ...ids, isRetag })
   return count
+}
+
+/** Other jobs of the workspace rarely open themes at the same time. */
+const MOST_TRIES = 10
+
+const tagUntilStored = async (sql: Sql, realm: Realm, wanted: WantedRecords): Promise<number> => {
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const stored = await tagTogether(sql, realm, await readTexts(sql, wanted))
+    if (stored !== undefined) return stored
+  }
+  throw new Error(`Other jobs opened themes ${MOST_TRIES} times in between`)
 }
 
 const indexTexts = async (sql: Sql, realm: Realm, ids: Omit<Parameters<typeof findUnindexed>[1], 'workspaceId'>) => {
@@ -60,24 +79,32 @@ const inParts = ({
     return { feedbackIds: feedbackIds.slice(start, end), conversationIds: conversationIds.slice(start, end) }
   })
 
-const tagTogether = async (sql: Sql, realm: Realm, stored: readonly StoredText[]): Promise<number> => {
+/** Undefined: another job has opened themes meanwhile. */
+const tagTogether = async (sql: Sql, realm: Realm, stored: readonly StoredText[]): Promise<number | undefined> => {
   if (stored.length === 0) return 0
   const analysed = analyseTexts(stored.map(({ text, tags }) => ({ text, tags: tags ?? undefined })))
   const memory = newMemory()
   const recall = recallInto(memory, sql, { realm, except: stored.map(({ id }) => id) })
   await recall(analysed)
-  learnTexts(memory, analysed)
+  learnTexts(
+    memory,
+    analysed.filter((_, at) => stored[at]!.teaches),
+  )
   const unhidden = unhideWordsOfTexts(memory, analysed)
   // The unhidden words form new phrases, which have to be recalled, too.
   await recall(unhidden)
   const { tags, shares } = tagAnalysed(memory, unhidden)
-  const tagged = stored.map(({ record, id, number, textVersion }, at) => ({
+  const read = stored.map((text, at) => ({ stored: text, analysis: unhidden[at]!.analysis, share: shares[at]! }))
+  const { meanings, found } = await findMeaning(sql, realm, { texts: read, allTexts: memory.texts })
+  const tagged = stored.map(({ record, id, number, textVersion, teaches }, at) => ({
     record,
     id,
     number,
     textVersion,
+    teaches,
     tags: tags[at]!,
     share: toShare(shares[at]!),
+    meaning: meanings[at]!,
   }))
-  return storeTags(sql, realm, { taggerVersion: TAGGER_VERSION, tagged, maxTerms: MAX_TERMS_OF_TEXTS })
+  return storeTags(sql, realm, { taggerVersion: TAGGER_VERSION, tagged, found, maxTerms: MAX_TERMS_OF_TEXTS })
 }

@@ -7,6 +7,7 @@ import { readTexts, storeTags, type Share } from '../../../db/tags/store-tags.ts
 import { seeded } from '../../support/property-seed.ts'
 import { createPurgeRig, type PurgeRig } from '../../support/purge-rig.ts'
 import { sharedSchema } from '../../support/schema.ts'
+import { NO_MEANING, NOTHING_FOUND } from '../../support/no-meaning.ts'
 
 const schema = await sharedSchema()
 const HISTORIES = process.env['TEST_SIZE'] === 'long' ? 500 : 25
@@ -79,9 +80,17 @@ describe('the tag memory of a workspace', () => {
         })),
         tags: all.map((title, at) => ({ hash: at, title })),
       }
-      return { record, id, number, textVersion, tags: given, share }
+      const meaning = {
+        ...NO_MEANING,
+        terms: [1, 2, 3 + (number % 3)],
+        themeCell: number % 4 === 0 ? null : 2 + (number % 4),
+        cues: number % 2 === 0 ? [] : [7, 8 + (number % 3)],
+        cueCells: number % 2 === 0 ? [] : [-1, -4],
+      }
+      return { record, id, number, textVersion, tags: given, teaches: true, share, meaning }
     })
-    return async () => void (await storeTags(schema.sql, realm, { taggerVersion: 1, tagged, maxTerms }))
+    return async () =>
+      void (await storeTags(schema.sql, realm, { taggerVersion: 1, tagged, found: NOTHING_FOUND, maxTerms }))
   }
   /**
    * The memory has at most `maxTerms` terms of texts that people tagged, and as many of other texts.
@@ -170,6 +179,25 @@ describe('the tag memory of a workspace', () => {
               from tag_share as k cross join lateral unnest(k.tag_hashes, k.titles) as h (hash, title)
               where k.workspace_id = ${ws} group by 1, 2) as s), '[]') as summed`
         assert.deepEqual(inUse!['kept'], inUse!['summed'])
+        const [meaning] = await schema.sql`
+          select coalesce((select jsonb_agg(to_jsonb(m) - 'workspace_id' order by m.hash, m.cell)
+              from meaning_sum as m where m.workspace_id = ${ws}), '[]') as kept,
+            coalesce((select jsonb_agg(s order by s.hash, s.cell) from (
+              select c.hash, c.cell, count(*)::int as texts from (
+                select 0 as hash, 0 as cell from meaning_share where workspace_id = ${ws}
+                union all
+                select unnest(0::bigint || k.terms), k.theme_cell from meaning_share as k
+                where k.workspace_id = ${ws} and k.theme_cell is not null
+                union all
+                select t.hash, u.cell from meaning_share as k cross join lateral unnest(0::bigint || k.cues) as t (hash)
+                cross join lateral unnest(k.cue_cells) as u (cell) where k.workspace_id = ${ws}
+              ) as c group by 1, 2) as s), '[]') as summed`
+        assert.deepEqual(meaning!['kept'], meaning!['summed'])
+        const [stray] = await schema.sql`
+          select count(*)::int as rows from meaning_share as k where k.workspace_id = ${ws}
+            and not exists (select from feedback as f where f.workspace_id = ${ws} and f.id = k.record_id)
+            and not exists (select from conversation as c where c.workspace_id = ${ws} and c.id = k.record_id)`
+        assert.equal(stray!['rows'], 0)
         const categories = await schema.sql`
           select title, uses::int as uses from feedback_category where workspace_id = ${ws} order by 1`
         const carried = await schema.sql`

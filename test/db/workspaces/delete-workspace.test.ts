@@ -34,6 +34,7 @@ import { seeded } from '../../support/property-seed.ts'
 import { createPurgeRig } from '../../support/purge-rig.ts'
 import { freshSchema, hashKey, makeWorkspaces, type TestSchema, whileLocked } from '../../support/schema.ts'
 import { clearTables, dumpTables } from '../../support/tables.ts'
+import { NO_MEANING, NOTHING_FOUND } from '../../support/no-meaning.ts'
 
 const HISTORIES = process.env['TEST_SIZE'] === 'long' ? 100 : 3
 const AT_ONCE = 4
@@ -107,8 +108,9 @@ describe('deleting a workspace', () => {
     const refused = { outcome: 'unknown', submission: null }
     assert.deepEqual(await markReplayed(sql, workspaceId, dying.submissionId), refused)
     const share = { judged: false, given: 0, terms: [], tags: [] }
-    const tagged = texts.map((text) => ({ ...text, tags: ['Tag'], share }))
-    assert.equal(await storeTags(sql, { hashKey, workspaceId }, { taggerVersion: 1, tagged, maxTerms: 100 }), 0)
+    const found = NOTHING_FOUND
+    const tagged = texts.map((text) => ({ ...text, tags: ['Tag'], share, meaning: NO_MEANING }))
+    assert.equal(await storeTags(sql, { hashKey, workspaceId }, { taggerVersion: 1, tagged, found, maxTerms: 100 }), 0)
     const held = await rows()
     await aside(rig.make('create_feedback', { description: 'y' }))
     await removeRecords(sql, purge, async () => {})

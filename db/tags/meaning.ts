@@ -1,0 +1,44 @@
+import type { Sql } from '../connection/postgres.ts'
+
+/** A theme: the hash of the tag that places texts in it, if there is one. */
+export type KnownTheme = { number: number; tag: number | null; isMerged: boolean }
+/**
+ * What earlier texts have taught about a hash: how many texts have the term, and how many of each
+ * cell have the hash.
+ */
+type KnownSum = { hash: number; textsWith: number; cells: number[]; texts: number[] }
+/** One of the last texts of the workspace. A text with a theme comes without its terms. */
+type LastText = { id: string; terms: number[]; tags: number[]; hasTheme: boolean }
+
+/** The themes of a workspace, and its last texts without `except`, the oldest first. */
+export const recallThemes = async (
+  sql: Sql,
+  { workspaceId, except, mostLast }: { workspaceId: string; except: readonly string[]; mostLast: number },
+): Promise<{ themes: KnownTheme[]; last: LastText[] }> => {
+  const [themes, last] = await Promise.all([
+    sql<KnownTheme[]>`
+      select number, tag_hash::float8 as tag, merged_into is not null as "isMerged" from theme
+      where workspace_id = ${workspaceId} order by number`,
+    sql<LastText[]>`
+      select id, terms::float8[] as terms, tags::float8[] as tags, has_theme as "hasTheme"
+      from last_texts(${workspaceId}::uuid, ${[...except]}::uuid[], ${mostLast}::int)`,
+  ])
+  return { themes, last: last.reverse() }
+}
+
+/** `hashes`: in their stored form (`storedHashes`). */
+export const recallSums = (sql: Sql, workspaceId: string, hashes: Iterable<number>): Promise<KnownSum[]> =>
+  sql<KnownSum[]>`
+    select hash::float8 as hash, texts_with as "textsWith", cells, texts
+    from known_meaning(${workspaceId}::uuid, ${[...hashes]}::bigint[])`.execute()
+
+/** Stored feedback that may be near-identical: `bands` are those that it has in common. */
+export type NearText = { id: string; bands: number[]; marks: Uint8Array; similarId: string | null }
+
+export const findNearTexts = (
+  sql: Sql,
+  { workspaceId, bands, except }: { workspaceId: string; bands: readonly number[]; except: readonly string[] },
+): Promise<NearText[]> =>
+  sql<NearText[]>`
+    select id, bands::float8[] as bands, marks, similar_id as "similarId"
+    from near_texts(${workspaceId}::uuid, ${[...bands]}::bigint[], ${[...except]}::uuid[])`.execute()

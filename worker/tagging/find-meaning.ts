@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto'
+import { keyedHash, type Realm } from '../../contract/identity/keys.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
+import { recallSums, recallThemes } from '../../db/tags/meaning.ts'
+import type { FoundMeaning, StoredText, TextMeaning } from '../../db/tags/store-tags.ts'
+import { storedHashes } from '../../db/tags/tag-hashes.ts'
+import { themeCell } from '../../meaning/cells.ts'
+import { moodOfSatisfaction } from '../../meaning/judge.ts'
+import { decideMeaning, hashesOfSums, type MeantText, type Meanings, readMeaning } from '../../meaning/meaning.ts'
+import { RECENT_TEXTS, type ThemeMemory } from '../../meaning/themes.ts'
+import type { Analysis } from '../../tagger/generate-tags.ts'
+import { type Delta, hashTerm } from '../../tagger/memory.ts'
+import { findSimilar } from './find-similar.ts'
+
+/** A text with what the tagger made of it. */
+export type TaggedText = { stored: StoredText; analysis: Analysis; share: Delta }
+
+/**
+ * Finds the themes, moods and kinds of the texts of a job, and feedback with nearly the same text.
+ * `allTexts`: how many texts the workspace has. Hashes of the result are in their stored form.
+ */
+export const findMeaning = async (
+  sql: Sql,
+  realm: Realm,
+  { texts, allTexts }: { texts: readonly TaggedText[]; allTexts: number },
+): Promise<{ meanings: TextMeaning[]; found: FoundMeaning }> => {
+  const { workspaceId } = realm
+  const ids = new Set(texts.map(({ stored }) => stored.id))
+  const { themes, last } = await recallThemes(sql, { workspaceId, except: [...ids], mostLast: RECENT_TEXTS })
+  const { meant, titles } = readTexts(realm, texts)
+  const memory: ThemeMemory = {
+    themes: themes.map(({ number, tag, isMerged }) => ({ number, tags: tag === null ? [] : [tag], isMerged })),
+    recent: last,
+    texts: allTexts,
+    ...(await recallSumsOf(sql, workspaceId, { meant, last })),
+  }
+  const decided = decideMeaning(memory, meant)
+  const ofFeedback = meant.filter((_, at) => texts[at]!.stored.record === 'feedback')
+  const similar = await findSimilar(
+    sql,
+    workspaceId,
+    ofFeedback.map(({ id, read }) => ({ id, signature: read.signature })),
+  )
+  return {
+    meanings: meaningsOf(meant, decided).map((meaning, at) => ({ ...meaning, ...similar.of(meant[at]!.id) })),
+    found: {
+      knownThemes: themes.at(-1)?.number ?? 0,
+      opened: decided.opened.map(({ number, tags: [tag = 0] }) => ({
+        number,
+        id: randomUUID(),
+        tagHash: tag,
+        title: titles.get(tag)!,
+      })),
+      waiting: decided.placed.flatMap(({ id, placed }) =>
+        ids.has(id) ? [] : { id, theme: placed.theme, themeCell: themeCell(placed) },
+      ),
+      joined: similar.joined,
+    },
+  }
+}
+
+/** The texts with hashes in their stored form, and the titles of their tags by hash. */
+const readTexts = (realm: Realm, texts: readonly TaggedText[]): { meant: MeantText[]; titles: Map<number, string> } => {
+  const seed = keyedHash(realm.hashKey, JSON.stringify([realm.workspaceId, 'text_band'])).readUInt32BE()
+  const titles = new Map<number, string>()
+  const meant = texts.map(({ stored, analysis, share }): MeantText => {
+    const read = readMeaning(analysis, seed)
+    const terms = [...share.terms.keys()]
+    const tags = [...share.tags.keys()].map(hashTerm)
+    const hashes = storedHashes(realm, [...terms, ...tags, ...read.cues])
+    const storedTags = hashes.slice(terms.length, terms.length + tags.length)
+    for (const [at, ofTag] of [...share.tags.values()].entries())
+      titles.set(storedTags[at]!, [...ofTag.keys()][0] ?? '')
+    return {
+      id: stored.id,
+      terms: hashes.slice(0, terms.length),
+      tags: storedTags,
+      read: { ...read, cues: hashes.slice(terms.length + tags.length) },
+      labels: {
+        mood: stored.satisfaction === null ? undefined : moodOfSatisfaction(stored.satisfaction),
+        kind: stored.kind ?? undefined,
+      },
+      known: stored.theme === null ? undefined : { theme: stored.theme, by: stored.themeBy ?? 'likeness' },
+    }
+  })
+  return { meant, titles }
+}
+
+/** The sums that the texts need, and how many texts have their terms, with these texts. */
+const recallSumsOf = async (
+  sql: Sql,
+  workspaceId: string,
+  { meant, last }: { meant: readonly MeantText[]; last: ThemeMemory['recent'] },
+): Promise<Pick<ThemeMemory, 'sums' | 'textsWith'>> => {
+  const rows = await recallSums(sql, workspaceId, hashesOfSums(meant, last))
+  const textsWith = new Map(rows.map((row) => [row.hash, row.textsWith]))
+  for (const { terms } of meant) for (const term of terms) textsWith.set(term, (textsWith.get(term) ?? 0) + 1)
+  const sums = new Map(
+    rows.map(({ hash, cells, texts }) => [hash, new Map(cells.map((cell, at) => [cell, texts[at]!]))]),
+  )
+  return { sums, textsWith }
+}
+
+type OwnMeaning = Omit<TextMeaning, 'similarId' | 'bands' | 'marks'>
+
+const meaningsOf = (meant: readonly MeantText[], { texts, placed }: Meanings): OwnMeaning[] => {
+  const placedOf = new Map(placed.map((each) => [each.id, each.placed]))
+  return meant.map(({ id, known, terms, tags }, at) => {
+    const { mood, kind, taught } = texts[at]!
+    const theme = known ?? placedOf.get(id)
+    return {
+      mood,
+      kind,
+      theme: theme?.theme ?? null,
+      themeBy: theme?.by ?? null,
+      themeCell: theme === undefined ? null : themeCell(theme),
+      terms,
+      tags,
+      cues: taught.hashes,
+      cueCells: taught.cells,
+    }
+  })
+}
