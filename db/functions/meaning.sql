@@ -5,23 +5,23 @@
 -- [{id, number, text_version, terms, theme_tags, theme_cell, cues, cue_cells, marks, bands}]. waiting:
 -- [{id, theme, theme_cell}]: earlier texts that have got a theme by their likeness. joined: [{id,
 -- similar_id}]: earlier feedback that has got a similar one.
-create or replace function store_meaning(ws uuid, tagger integer, tagged jsonb, found jsonb, standing uuid[]) returns void
+create or replace function store_meaning(ws uuid, tagger integer, tagged jsonb, others jsonb, standing uuid[]) returns void
   language plpgsql as $$
 declare
   t record;
 begin
   for t in
-    select o.id, o.tag_hash, o.title from jsonb_to_recordset(found -> 'opened') as o (number int, id uuid, tag_hash bigint, title text)
+    select o.id, o.tag_hash, o.title from jsonb_to_recordset(others -> 'opened') as o (number int, id uuid, tag_hash bigint, title text)
     order by o.number
   loop
     perform open_theme(ws, t.id, t.tag_hash, t.title, reserve_positions(ws, 1) + 1);
   end loop;
   perform subtract_meaning(ws, standing);
   perform add_meaning(ws, tagger, tagged, standing);
-  for t in select w.id, w.theme, w.theme_cell from jsonb_to_recordset(found -> 'waiting') as w (id uuid, theme int, theme_cell int) loop
+  for t in select w.id, w.theme, w.theme_cell from jsonb_to_recordset(others -> 'waiting') as w (id uuid, theme int, theme_cell int) loop
     perform place_waiting(ws, t.id, t.theme, t.theme_cell);
   end loop;
-  for t in select j.id, j.similar_id from jsonb_to_recordset(found -> 'joined') as j (id uuid, similar_id uuid) loop
+  for t in select j.id, j.similar_id from jsonb_to_recordset(others -> 'joined') as j (id uuid, similar_id uuid) loop
     perform take_off_sums(ws, array[t.id]);
     perform join_similar(ws, t.id, t.similar_id);
   end loop;
@@ -54,18 +54,18 @@ begin
   return known = (select coalesce(max(t.number), 0) from theme as t where t.workspace_id = ws);
 end $$;
 
-create or replace function add_meaning(ws uuid, tagger integer, found jsonb, standing uuid[]) returns void
+create or replace function add_meaning(ws uuid, tagger integer, tagged jsonb, standing uuid[]) returns void
   language plpgsql as $$
 begin
   insert into meaning_share (workspace_id, record_id, number, text_version, tagger_version, terms, tags, theme_cell, cues, cue_cells, marks)
   select g.workspace_id, t.id, t.number, t.text_version, tagger, t.terms, t.theme_tags, t.theme_cell, t.cues, t.cue_cells, decode(t.marks, 'hex')
-  from workspace_progress as g cross join jsonb_to_recordset(found) as t (
+  from workspace_progress as g cross join jsonb_to_recordset(tagged) as t (
     id uuid, number bigint, text_version text, terms bigint[], theme_tags bigint[], theme_cell int, cues bigint[],
     cue_cells int[], marks text)
   where g.workspace_id = ws and t.id = any (standing);
   insert into text_band (workspace_id, band, record_id)
   select g.workspace_id, b.band, t.id
-  from workspace_progress as g cross join jsonb_to_recordset(found) as t (id uuid, bands bigint[]) cross join unnest(t.bands) as b (band)
+  from workspace_progress as g cross join jsonb_to_recordset(tagged) as t (id uuid, bands bigint[]) cross join unnest(t.bands) as b (band)
   where g.workspace_id = ws and t.id = any (standing)
   on conflict do nothing;
   perform count_meaning(ws, standing, 1);
@@ -176,7 +176,7 @@ begin
 end $$;
 
 -- Feedback that may be near-identical to texts with these bands, at most twenty of a band.
-create or replace function near_texts(ws uuid, bands bigint[], except_records uuid[])
+create or replace function near_texts(ws uuid, of_bands bigint[], except_records uuid[])
 returns table (id uuid, bands bigint[], marks bytea, similar_id uuid)
   language plpgsql stable
   set enable_seqscan = off
@@ -186,9 +186,9 @@ as $$
 #variable_conflict use_column
 begin
   return query
-    select n.record_id, n.found, s.marks, s.similar_id
+    select n.record_id, n.shared, s.marks, s.similar_id
     from (
-      select b.record_id, array_agg(w.band) as found from unnest(near_texts.bands) as w (band) cross join lateral (
+      select b.record_id, array_agg(w.band) as shared from unnest(of_bands) as w (band) cross join lateral (
         select k.record_id from text_band as k where k.workspace_id = ws and k.band = w.band limit 20
       ) as b
       where b.record_id <> all (except_records)

@@ -86,7 +86,7 @@ end $$;
 -- tagged: [{record, id, number, text_version, tags, teaches, judged, given, hashes, traits, tag_hashes,
 -- titles}], with the members of store_meaning.
 create or replace function store_tags(
-  ws uuid, tagger integer, tagged jsonb, found jsonb, known_themes integer, most_terms bigint) returns integer
+  ws uuid, tagger integer, tagged jsonb, others jsonb, known_themes integer, most_terms bigint) returns integer
   language plpgsql
   set enable_seqscan = off
   set enable_bitmapscan = off
@@ -100,7 +100,7 @@ begin
   if not lock_progress(ws) then return 0; end if;
   if not has_themes(ws, known_themes) then return null; end if;
   standing := standing_records(ws, tagged);
-  perform store_meaning(ws, tagger, tagged, found, standing);
+  perform store_meaning(ws, tagger, tagged, others, standing);
   perform write_tags(ws, tagger, tagged, standing);
   taught := array(
     select t.id from jsonb_to_recordset(tagged) as t (id uuid, teaches boolean) where t.teaches and t.id = any (standing));

@@ -20,7 +20,7 @@ export const recallThemes = async (
       select number, tag_hash::float8 as tag, merged_into is not null as "isMerged" from theme
       where workspace_id = ${workspaceId} order by number`,
     sql<LastText[]>`
-      select id, terms::float8[] as terms, tags::float8[] as tags, has_theme as "hasTheme"
+      select id, to_json(terms) as terms, to_json(tags) as tags, has_theme as "hasTheme"
       from last_texts(${workspaceId}::uuid, ${[...except]}::uuid[], ${mostLast}::int)`,
   ])
   return { themes, last: last.reverse() }
@@ -29,7 +29,7 @@ export const recallThemes = async (
 /** `hashes`: in their stored form (`storedHashes`). */
 export const recallSums = (sql: Sql, workspaceId: string, hashes: Iterable<number>): Promise<KnownSum[]> =>
   sql<KnownSum[]>`
-    select hash::float8 as hash, texts_with as "textsWith", cells, texts
+    select hash::float8 as hash, texts_with as "textsWith", to_json(cells) as cells, to_json(texts) as texts
     from known_meaning(${workspaceId}::uuid, ${[...hashes]}::bigint[])`.execute()
 
 /** Stored feedback that may be near-identical: `bands` are those that it has in common. */
@@ -40,5 +40,5 @@ export const findNearTexts = (
   { workspaceId, bands, except }: { workspaceId: string; bands: readonly number[]; except: readonly string[] },
 ): Promise<NearText[]> =>
   sql<NearText[]>`
-    select id, bands::float8[] as bands, marks, similar_id as "similarId"
+    select id, to_json(bands) as bands, marks, similar_id as "similarId"
     from near_texts(${workspaceId}::uuid, ${[...bands]}::bigint[], ${[...except]}::uuid[])`.execute()

@@ -193,11 +193,11 @@ describe('the tag memory of a workspace', () => {
                 cross join lateral unnest(k.cue_cells) as u (cell) where k.workspace_id = ${ws}
               ) as c group by 1, 2) as s), '[]') as summed`
         assert.deepEqual(meaning!['kept'], meaning!['summed'])
-        const [stray] = await schema.sql`
+        const [unknown] = await schema.sql`
           select count(*)::int as rows from meaning_share as k where k.workspace_id = ${ws}
             and not exists (select from feedback as f where f.workspace_id = ${ws} and f.id = k.record_id)
             and not exists (select from conversation as c where c.workspace_id = ${ws} and c.id = k.record_id)`
-        assert.equal(stray!['rows'], 0)
+        assert.equal(unknown!['rows'], 0)
         const categories = await schema.sql`
           select title, uses::int as uses from feedback_category where workspace_id = ${ws} order by 1`
         const carried = await schema.sql`
