@@ -77,7 +77,10 @@ const main = (): number => {
   }
   const names = new Map(themes.themes.map(({ number, tags: [tag = 0] }) => [number, workspace.names.get(tag)]))
   const out = found.map((each) => {
-    const { theme = null, by = null } = (placed.get((each as { id: string }).id) ?? {}) as { theme?: number; by?: string }
+    const { theme = null, by = null } = (placed.get((each as { id: string }).id) ?? {}) as {
+      theme?: number
+      by?: string
+    }
     return `${JSON.stringify({ ...each, theme, by, name: theme === null ? null : names.get(theme) })}\n`
   })
   // Tags and names are words of customers.

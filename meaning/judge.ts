@@ -9,8 +9,8 @@ export type JudgedText = { readonly signs: readonly number[]; readonly cues: rea
 
 export type JudgedKind = { readonly kind: Kind; readonly probability: number }
 
-const MOOD_LEARNING: Learning = { least: 0.5, most: 1, frequency: 0 }
-const KIND_LEARNING: Learning = { least: 1, most: 1, frequency: 1 }
+const MOOD_LEARNING: Learning = { shipped: 1, least: 0.5, most: 1, frequency: 0 }
+const KIND_LEARNING: Learning = { shipped: 0.7, least: 1, most: 1, frequency: 1 }
 const MOOD_CELLS = MOODS.map(moodCell)
 const KIND_CELLS = KINDS.map(kindCell)
 /** A kind is sure, and is shown, from this probability on. */

@@ -2,6 +2,7 @@ import type { Analysis } from '../tagger/generate-tags.ts'
 import { stem } from '../tagger/stems.ts'
 import { findPhrases, toPhrases } from './phrases.ts'
 import lists from './data/opinions.json' with { type: 'json' }
+import vader from './data/vader.json' with { type: 'json' }
 
 /** Praise and blame in a text: how much, where, and with which marks. */
 export type Opinions = {
@@ -48,7 +49,14 @@ const toDictionary = (language: string, { good, bad, negations }: Lists): Dictio
   return { values, stems, negations: new Set(toPhrases(negations)), longest }
 }
 
-const DICTIONARIES = new Map(Object.entries(lists).map(([language, own]) => [language, toDictionary(language, own)]))
+const ENGLISH: Lists = {
+  good: [...lists.en.good, ...vader.good],
+  bad: [...lists.en.bad, ...vader.bad],
+  negations: lists.en.negations,
+}
+const DICTIONARIES = new Map(
+  Object.entries({ ...lists, en: ENGLISH }).map(([language, own]) => [language, toDictionary(language, own)]),
+)
 /** In these languages a negation often stands after its word: gefällt mir nicht. */
 const NEGATED_AFTER: ReadonlySet<string> = new Set(['de', 'nl', 'tr'])
 const KANA = /[\u3041-\u30ff]/
