@@ -14,7 +14,7 @@ const KIND_LEARNING: Learning = { shipped: 0.7, least: 1, most: 1, frequency: 1 
 const MOOD_CELLS = MOODS.map(moodCell)
 const KIND_CELLS = KINDS.map(kindCell)
 /** A kind is sure, and is shown, from this probability on. */
-export const SURE_KIND = 0.8
+export const SURE_KIND = 0.86
 /** Satisfaction up to the first number is blame, from the second one on praise. */
 const BLAME_SATISFACTION = 0.4
 const PRAISE_SATISFACTION = 0.6
