@@ -9,7 +9,7 @@ export const MOODS = [-1, 0, 1] as const
 export type MoodClass = (typeof MOODS)[number]
 
 export const KINDS = ['problem', 'request', 'praise', 'question', 'other'] as const
-export type Kind = (typeof KINDS)[number]
+export type TextKind = (typeof KINDS)[number]
 
 /**
  * Texts that a person or a tag placed have a cell of their own: they tell more about the theme than
@@ -19,4 +19,4 @@ export const themeCell = ({ theme, by }: Placed): Cell => 2 * theme + (by === 'l
 
 export const moodCell = (mood: MoodClass): Cell => -2 - mood
 
-export const kindCell = (kind: Kind): Cell => -4 - KINDS.indexOf(kind)
+export const kindCell = (kind: TextKind): Cell => -4 - KINDS.indexOf(kind)

@@ -1,4 +1,4 @@
-import { KINDS, type Kind, kindCell, MOODS, type MoodClass, moodCell } from './cells.ts'
+import { KINDS, type TextKind, kindCell, MOODS, type MoodClass, moodCell } from './cells.ts'
 import { classify, type Learning } from './classify.ts'
 import weights from './data/weights.json' with { type: 'json' }
 import { SIGNS } from './signs.ts'
@@ -7,7 +7,7 @@ import type { Sums } from './sums.ts'
 /** What mood and kind need of a text: its general signs in the order of SIGNS, and its cues. */
 export type JudgedText = { readonly signs: readonly number[]; readonly cues: readonly number[] }
 
-export type JudgedKind = { readonly kind: Kind; readonly probability: number }
+export type JudgedKind = { readonly kind: TextKind; readonly probability: number }
 
 const MOOD_LEARNING: Learning = { shipped: 1, least: 0.5, most: 1, frequency: 0 }
 const KIND_LEARNING: Learning = { shipped: 0.7, least: 1, most: 1, frequency: 1 }
@@ -19,7 +19,7 @@ export const SURE_KIND = 0.86
 const BLAME_SATISFACTION = 0.4
 const PRAISE_SATISFACTION = 0.6
 
-type Weights = Readonly<Record<(typeof SIGNS)[number], readonly number[]>>
+type SignWeights = Readonly<Record<(typeof SIGNS)[number], readonly number[]>>
 
 /** From -1 (blame) to 1 (praise): the probability of praise minus that of blame. */
 export const judgeMood = ({ signs, cues }: JudgedText, sums: Sums): number => {
@@ -42,7 +42,7 @@ export const moodOfSatisfaction = (satisfaction: number): MoodClass => {
   return satisfaction >= PRAISE_SATISFACTION ? 1 : 0
 }
 
-const scoresOf = (ofSigns: Weights, signs: readonly number[], classes: number): number[] =>
+const scoresOf = (ofSigns: SignWeights, signs: readonly number[], classes: number): number[] =>
   Array.from({ length: classes }, (_, at) =>
     SIGNS.reduce((sum, sign, place) => sum + ofSigns[sign][at]! * signs[place]!, 0),
   )

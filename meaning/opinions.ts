@@ -14,7 +14,7 @@ export type Opinions = {
   readonly negations: number
 }
 
-type Lists = {
+type OpinionLists = {
   readonly good: readonly string[]
   readonly bad: readonly string[]
   readonly negations: readonly string[]
@@ -36,7 +36,7 @@ const NEGATION_REACH = 3
 const DENIED_PRAISE = -1
 const DENIED_BLAME = 0.4
 
-const toDictionary = (language: string, { good, bad, negations }: Lists): Dictionary => {
+const toDictionary = (language: string, { good, bad, negations }: OpinionLists): Dictionary => {
   const values = new Map<string, number>()
   for (const word of toPhrases(bad)) values.set(word, -1)
   for (const word of toPhrases(good)) values.set(word, 1)
@@ -49,7 +49,7 @@ const toDictionary = (language: string, { good, bad, negations }: Lists): Dictio
   return { values, stems, negations: new Set(toPhrases(negations)), longest }
 }
 
-const ENGLISH: Lists = {
+const ENGLISH: OpinionLists = {
   good: [...lists.en.good, ...vader.good],
   bad: [...lists.en.bad, ...vader.bad],
   negations: lists.en.negations,
@@ -80,9 +80,9 @@ export const findOpinions = (analysis: Analysis): Opinions => {
 }
 
 /** Values at their places in the text, from 0 to 1. */
-type Found = { readonly values: { value: number; place: number }[]; readonly negations: number }
+type FoundOpinions = { readonly values: { value: number; place: number }[]; readonly negations: number }
 
-const sum = ({ values, negations }: Found): Opinions => {
+const sum = ({ values, negations }: FoundOpinions): Opinions => {
   const total = { good: 0, bad: 0, lateGood: 0, lateBad: 0 }
   for (const { value, place } of values) {
     if (value > 0) total.good += value
@@ -98,7 +98,7 @@ const turned = (value: number): number => (value > 0 ? DENIED_PRAISE : DENIED_BL
 
 type Spoken = { readonly language: string; readonly dictionary: Dictionary }
 
-const inWords = ({ tokens }: Analysis, { language, dictionary }: Spoken): Found => {
+const inWords = ({ tokens }: Analysis, { language, dictionary }: Spoken): FoundOpinions => {
   const values: { value: number; place: number; at: number }[] = []
   let negations = 0
   let reach = 0
@@ -133,7 +133,7 @@ const DENIED_BEFORE = /(?:不|没有|没|无|別|别)(?:太|很|怎么|那么|�
 const DENIED_AFTER = /^.{0,4}?(?:ない|なく|なかった|ません|ず)/
 const MAX_READ_CHARACTERS = 4_000
 
-const inCharacters = (given: string, { values: known, longest }: Dictionary): Found => {
+const inCharacters = (given: string, { values: known, longest }: Dictionary): FoundOpinions => {
   const text = given.slice(0, MAX_READ_CHARACTERS)
   let negations = 0
   const values = findPhrases(text, known, longest).map(([at, phrase]) => {

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { KINDS, type Kind, MOODS } from '../../meaning/cells.ts'
+import { KINDS, type TextKind, MOODS } from '../../meaning/cells.ts'
 import { judgeKind, judgeMood, moodOfSatisfaction, SURE_KIND } from '../../meaning/judge.ts'
-import { decideMeaning, hashesOfSums, type MeantText, readMeaning, type ReadText } from '../../meaning/meaning.ts'
+import { decideMeaning, hashesOfSums, type MeantText, readMeaning, type TextReading } from '../../meaning/meaning.ts'
 import { subtractShare, type Sums } from '../../meaning/sums.ts'
 import type { ThemeMemory } from '../../meaning/themes.ts'
 import { analyse } from '../../tagger/generate-tags.ts'
 import { seeded } from '../support/property-seed.ts'
 
-const read = (text: string): ReadText => readMeaning(analyse(text), 1)
+const read = (text: string): TextReading => readMeaning(analyse(text), 1)
 const none: Sums = new Map()
 const newThemes = (): ThemeMemory => ({ themes: [], recent: [], sums: new Map(), texts: 1, textsWith: new Map() })
 const meant = (id: string, text: string, labels: MeantText['labels'] = {}): MeantText => ({
@@ -67,13 +67,13 @@ test('the rating of a text does not judge the text itself', () => {
   assert.deepEqual({ ...rated, taught: 0 }, { ...plain, taught: 0 })
 })
 
-type Labelled = { readonly id: string; readonly kind: Kind; readonly text: string }
+type Labelled = { readonly id: string; readonly kind: TextKind; readonly text: string }
 const labelled = readFileSync(new URL('kinds.jsonl', import.meta.url), 'utf8')
   .trim()
   .split('\n')
   .map((line) => JSON.parse(line) as Labelled)
 
-test('the labelled texts get their kind, and what is shown is right', () => {
+test('the labelled texts get their kind, and the kinds that are sure are right', () => {
   const judged = labelled.map(({ kind, text }) => ({ gold: kind, ...judgeKind(read(text), none) }))
   const f1 = KINDS.map((kind) => {
     const right = judged.filter((each) => each.gold === kind && each.kind === kind).length
