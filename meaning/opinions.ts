@@ -1,6 +1,6 @@
 import type { Analysis } from '../tagger/generate-tags.ts'
 import { stem } from '../tagger/stems.ts'
-import { findPhrases, toPhrases } from './phrases.ts'
+import { findPhrases, type PhraseList, toPhraseList, toPhrases } from './phrases.ts'
 import lists from './data/opinions.json' with { type: 'json' }
 import vader from './data/vader.json' with { type: 'json' }
 
@@ -22,10 +22,9 @@ type OpinionLists = {
 
 /** The words of praise (1) and blame (-1) of a language, by word, by stem and by two words. */
 type Dictionary = {
-  readonly values: ReadonlyMap<string, number>
+  readonly list: PhraseList
   readonly stems: ReadonlyMap<string, number>
   readonly negations: ReadonlySet<string>
-  readonly longest: number
 }
 
 /** A shorter stem belongs to too many words. */
@@ -45,8 +44,7 @@ const toDictionary = (language: string, { good, bad, negations }: OpinionLists):
     const key = stem(word, language)
     if (key.length >= MIN_STEM_CHARACTERS && !word.includes(' ')) stems.set(key, (stems.get(key) ?? 0) + value)
   }
-  const longest = Math.max(...[...values.keys()].map(({ length }) => length))
-  return { values, stems, negations: new Set(toPhrases(negations)), longest }
+  return { list: toPhraseList(values), stems, negations: new Set(toPhrases(negations)) }
 }
 
 const ENGLISH: OpinionLists = {
@@ -108,7 +106,8 @@ const inWords = ({ tokens }: Analysis, { language, dictionary }: Spoken): FoundO
     if (token.kind !== 'word') continue
     words++
     const next = tokens[at + 1]
-    const pair = next?.kind === 'word' ? dictionary.values.get(`${token.text} ${next.text}`) : undefined
+    const hasPairs = next?.kind === 'word' && dictionary.list.words.get(token.text) === 2
+    const pair = hasPairs ? dictionary.list.values.get(`${token.text} ${next.text}`) : undefined
     const value = pair ?? valueOf(dictionary, token.text, language)
     if (value !== 0) values.push({ value: reach > 0 ? turned(value) : value, place: at / tokens.length, at: words })
     reach--
@@ -122,8 +121,8 @@ const inWords = ({ tokens }: Analysis, { language, dictionary }: Spoken): FoundO
   return { values, negations }
 }
 
-const valueOf = ({ values, stems }: Dictionary, word: string, language: string): number => {
-  const value = values.get(word)
+const valueOf = ({ list, stems }: Dictionary, word: string, language: string): number => {
+  const value = list.values.get(word)
   if (value !== undefined) return value
   if (word.length < MIN_STEM_CHARACTERS) return 0
   return Math.sign(stems.get(stem(word, language)) ?? 0)
@@ -133,11 +132,11 @@ const DENIED_BEFORE = /(?:不|没有|没|无|別|别)(?:太|很|怎么|那么|�
 const DENIED_AFTER = /^.{0,4}?(?:ない|なく|なかった|ません|ず)/
 const MAX_READ_CHARACTERS = 4_000
 
-const inCharacters = (given: string, { values: known, longest }: Dictionary): FoundOpinions => {
+const inCharacters = (given: string, { list }: Dictionary): FoundOpinions => {
   const text = given.slice(0, MAX_READ_CHARACTERS)
   let negations = 0
-  const values = findPhrases(text, known, longest).map(([at, phrase]) => {
-    const value = known.get(phrase) ?? 0
+  const values = findPhrases(text, list).map(({ at, phrase }) => {
+    const value = list.values.get(phrase) ?? 0
     const end = at + phrase.length
     const isDenied =
       value > 0 &&
