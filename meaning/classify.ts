@@ -2,6 +2,8 @@ import { ALL, type Cell, type Sums, sumOf } from './sums.ts'
 
 /** How the sums of a workspace join the weights that ship. */
 export type Learning = {
+  /** How much the weights that ship count with many labels; with none, it is 1. */
+  readonly shipped: number
   /** How much its texts count with few, and with many labels. */
   readonly least: number
   readonly most: number
@@ -40,11 +42,13 @@ export const classify = (
     for (const [at, count] of withCue.entries())
       learned[at]! += Math.log((count / usual + USUAL_TEXTS) / (texts[at]! + USUAL_TEXTS))
   }
-  const strength = learning.least + (learning.most - learning.least) * Math.min(1, all / MANY_TEXTS)
+  const share = Math.min(1, all / MANY_TEXTS)
+  const shipped = 1 + (learning.shipped - 1) * share
+  const strength = learning.least + (learning.most - learning.least) * share
   return toShares(
     scores.map(
       (score, at) =>
-        score +
+        shipped * score +
         (strength * learned[at]!) / Math.sqrt(known + 1) +
         learning.frequency * Math.log((texts[at]! + EVEN_TEXTS) / (all + EVEN_TEXTS * cells.length)),
     ),

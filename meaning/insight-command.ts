@@ -28,11 +28,11 @@ const line = v.object({
   mood: v.nullish(v.picklist(MOODS)),
   kind: v.nullish(v.picklist(TEXT_KINDS)),
 })
-type Line = v.InferOutput<typeof line>
+type InsightLine = v.InferOutput<typeof line>
 
-type Workspace = { readonly tags: Memory; readonly themes: ThemeMemory; readonly names: Map<number, string> }
+type InsightWorkspace = { readonly tags: Memory; readonly themes: ThemeMemory; readonly names: Map<number, string> }
 
-const decideTogether = ({ tags: memory, themes, names }: Workspace, lines: readonly Line[]) => {
+const decideTogether = ({ tags: memory, themes, names }: InsightWorkspace, lines: readonly InsightLine[]) => {
   const analysed = analyseTexts(
     lines.map(({ text, lang, tags }) => ({ text, language: lang ?? undefined, tags: tags ?? undefined })),
   )
@@ -67,7 +67,7 @@ const main = (): number => {
     .filter((each) => each.trim() !== '')
     .map((each) => v.parse(line, JSON.parse(each)))
   const themes: ThemeMemory = { themes: [], recent: [], sums: new Map(), texts: 0, textsWith: new Map() }
-  const workspace: Workspace = { tags: newMemory(), themes, names: new Map() }
+  const workspace: InsightWorkspace = { tags: newMemory(), themes, names: new Map() }
   const found: object[] = []
   const placed = new Map<string, object>()
   for (let start = 0; start < lines.length; start += TEXTS_TOGETHER) {

@@ -10,17 +10,17 @@ export type JudgedText = { readonly signs: readonly number[]; readonly cues: rea
 
 export type JudgedKind = { readonly kind: TextKind; readonly probability: number }
 
-const MOOD_LEARNING: Learning = { least: 0.5, most: 1, frequency: 0 }
-const KIND_LEARNING: Learning = { least: 1, most: 1, frequency: 1 }
+const MOOD_LEARNING: Learning = { shipped: 1, least: 0.5, most: 1, frequency: 0 }
+const KIND_LEARNING: Learning = { shipped: 0.7, least: 1, most: 1, frequency: 1 }
 const MOOD_CELLS = MOODS.map(moodCell)
 const KIND_CELLS = TEXT_KINDS.map(kindCell)
 /** A kind is sure, and is shown, from this probability on. */
-export const SURE_KIND = 0.8
+export const SURE_KIND = 0.86
 /** Satisfaction up to the first number is blame, from the second one on praise. */
 const BLAME_SATISFACTION = 0.4
 const PRAISE_SATISFACTION = 0.6
 
-type Weights = Readonly<Record<(typeof SIGNS)[number], readonly number[]>>
+type SignWeights = Readonly<Record<(typeof SIGNS)[number], readonly number[]>>
 
 /** From -1 (blame) to 1 (praise): the probability of praise minus that of blame. */
 export const judgeMood = ({ signs, cues }: JudgedText, sums: Sums): number => {
@@ -43,7 +43,7 @@ export const moodOfSatisfaction = (satisfaction: number): MoodClass => {
   return satisfaction >= PRAISE_SATISFACTION ? 1 : 0
 }
 
-const scoresOf = (ofSigns: Weights, signs: readonly number[], classes: number): number[] =>
+const scoresOf = (ofSigns: SignWeights, signs: readonly number[], classes: number): number[] =>
   Array.from({ length: classes }, (_, at) =>
     SIGNS.reduce((sum, sign, place) => sum + ofSigns[sign][at]! * signs[place]!, 0),
   )

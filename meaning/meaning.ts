@@ -1,5 +1,5 @@
 import type { Analysis } from '../tagger/generate-tags.ts'
-import { type TextKind } from '../contract/kinds-of-texts.ts'
+import type { TextKind } from '../contract/kinds-of-texts.ts'
 import { kindCell, type MoodClass, moodCell } from './cells.ts'
 import { cuesOf } from './cues.ts'
 import { judgeKind, type JudgedKind, type JudgedText, judgeMood, SURE_KIND } from './judge.ts'
@@ -9,13 +9,13 @@ import { addShare, ALL, type CellShare } from './sums.ts'
 import { decideThemes, type NewText, type ThemeDecisions, type ThemeMemory } from './themes.ts'
 
 /** What the text alone says. `hasWords`: without words, there is nothing to judge. */
-export type ReadText = JudgedText & { readonly hasWords: boolean; readonly signature: Signature | undefined }
+export type TextReading = JudgedText & { readonly hasWords: boolean; readonly signature: Signature | undefined }
 
 /** What people say of a text: its rating, and a corrected kind. The sums learn from it. */
 export type Labels = { readonly mood?: MoodClass | undefined; readonly kind?: TextKind | undefined }
 
 /** A text of a job. Its hashes are plain, or all in their stored form, as those of the memory. */
-export type MeantText = NewText & { readonly read: ReadText; readonly labels: Labels }
+export type MeantText = NewText & { readonly read: TextReading; readonly labels: Labels }
 
 /**
  * `mood` and `kind` are null while they are not sure. `judged` is the likeliest kind, sure or not.
@@ -32,7 +32,7 @@ export type TextMeaning = {
 export type Meanings = ThemeDecisions & { readonly texts: readonly TextMeaning[] }
 
 /** `seed`: a secret of the workspace, below 2^32. */
-export const readMeaning = (analysis: Analysis, seed: number): ReadText => ({
+export const readMeaning = (analysis: Analysis, seed: number): TextReading => ({
   signs: signsOf(analysis),
   cues: cuesOf(analysis),
   hasWords: analysis.tokens.some(({ kind }) => kind === 'word' || kind === 'segment'),

@@ -17,7 +17,7 @@ const LEAST_LIKENESS = 0.55
 
 /**
  * The signature of a text, by MinHash over its pieces of three characters. Undefined for a text
- * without letters and digits. `seed` is a secret of the workspace: without it, nobody can find a text
+ * without letters and digits. `seed` is a secret of the workspace: without it, a text cannot be found
  * by trying.
  */
 export const signatureOf = (text: string, seed: number): Signature | undefined => {

@@ -1,7 +1,8 @@
 import type { Analysis } from '../tagger/generate-tags.ts'
 import { stem } from '../tagger/stems.ts'
-import { findPhrases, toPhrases } from './phrases.ts'
+import { findPhrases, type PhraseList, toPhraseList, toPhrases } from './phrases.ts'
 import lists from './data/opinions.json' with { type: 'json' }
+import vader from './data/vader.json' with { type: 'json' }
 
 /** Praise and blame in a text: how much, where, and with which marks. */
 export type Opinions = {
@@ -13,7 +14,7 @@ export type Opinions = {
   readonly negations: number
 }
 
-type Lists = {
+type OpinionLists = {
   readonly good: readonly string[]
   readonly bad: readonly string[]
   readonly negations: readonly string[]
@@ -21,10 +22,9 @@ type Lists = {
 
 /** The words of praise (1) and blame (-1) of a language, by word, by stem and by two words. */
 type Dictionary = {
-  readonly values: ReadonlyMap<string, number>
+  readonly list: PhraseList
   readonly stems: ReadonlyMap<string, number>
   readonly negations: ReadonlySet<string>
-  readonly longest: number
 }
 
 /** A shorter stem belongs to too many words. */
@@ -35,7 +35,7 @@ const NEGATION_REACH = 3
 const DENIED_PRAISE = -1
 const DENIED_BLAME = 0.4
 
-const toDictionary = (language: string, { good, bad, negations }: Lists): Dictionary => {
+const toDictionary = (language: string, { good, bad, negations }: OpinionLists): Dictionary => {
   const values = new Map<string, number>()
   for (const word of toPhrases(bad)) values.set(word, -1)
   for (const word of toPhrases(good)) values.set(word, 1)
@@ -44,11 +44,17 @@ const toDictionary = (language: string, { good, bad, negations }: Lists): Dictio
     const key = stem(word, language)
     if (key.length >= MIN_STEM_CHARACTERS && !word.includes(' ')) stems.set(key, (stems.get(key) ?? 0) + value)
   }
-  const longest = Math.max(...[...values.keys()].map(({ length }) => length))
-  return { values, stems, negations: new Set(toPhrases(negations)), longest }
+  return { list: toPhraseList(values), stems, negations: new Set(toPhrases(negations)) }
 }
 
-const DICTIONARIES = new Map(Object.entries(lists).map(([language, own]) => [language, toDictionary(language, own)]))
+const ENGLISH: OpinionLists = {
+  good: [...lists.en.good, ...vader.good],
+  bad: [...lists.en.bad, ...vader.bad],
+  negations: lists.en.negations,
+}
+const DICTIONARIES = new Map(
+  Object.entries({ ...lists, en: ENGLISH }).map(([language, own]) => [language, toDictionary(language, own)]),
+)
 /** In these languages a negation often stands after its word: gefällt mir nicht. */
 const NEGATED_AFTER: ReadonlySet<string> = new Set(['de', 'nl', 'tr'])
 const KANA = /[\u3041-\u30ff]/
@@ -72,9 +78,9 @@ export const findOpinions = (analysis: Analysis): Opinions => {
 }
 
 /** Values at their places in the text, from 0 to 1. */
-type Found = { readonly values: { value: number; place: number }[]; readonly negations: number }
+type FoundOpinions = { readonly values: { value: number; place: number }[]; readonly negations: number }
 
-const sum = ({ values, negations }: Found): Opinions => {
+const sum = ({ values, negations }: FoundOpinions): Opinions => {
   const total = { good: 0, bad: 0, lateGood: 0, lateBad: 0 }
   for (const { value, place } of values) {
     if (value > 0) total.good += value
@@ -90,7 +96,7 @@ const turned = (value: number): number => (value > 0 ? DENIED_PRAISE : DENIED_BL
 
 type Spoken = { readonly language: string; readonly dictionary: Dictionary }
 
-const inWords = ({ tokens }: Analysis, { language, dictionary }: Spoken): Found => {
+const inWords = ({ tokens }: Analysis, { language, dictionary }: Spoken): FoundOpinions => {
   const values: { value: number; place: number; at: number }[] = []
   let negations = 0
   let reach = 0
@@ -100,7 +106,8 @@ const inWords = ({ tokens }: Analysis, { language, dictionary }: Spoken): Found 
     if (token.kind !== 'word') continue
     words++
     const next = tokens[at + 1]
-    const pair = next?.kind === 'word' ? dictionary.values.get(`${token.text} ${next.text}`) : undefined
+    const hasPairs = next?.kind === 'word' && dictionary.list.words.get(token.text) === 2
+    const pair = hasPairs ? dictionary.list.values.get(`${token.text} ${next.text}`) : undefined
     const value = pair ?? valueOf(dictionary, token.text, language)
     if (value !== 0) values.push({ value: reach > 0 ? turned(value) : value, place: at / tokens.length, at: words })
     reach--
@@ -114,8 +121,8 @@ const inWords = ({ tokens }: Analysis, { language, dictionary }: Spoken): Found 
   return { values, negations }
 }
 
-const valueOf = ({ values, stems }: Dictionary, word: string, language: string): number => {
-  const value = values.get(word)
+const valueOf = ({ list, stems }: Dictionary, word: string, language: string): number => {
+  const value = list.values.get(word)
   if (value !== undefined) return value
   if (word.length < MIN_STEM_CHARACTERS) return 0
   return Math.sign(stems.get(stem(word, language)) ?? 0)
@@ -125,11 +132,11 @@ const DENIED_BEFORE = /(?:不|没有|没|无|別|别)(?:太|很|怎么|那么|�
 const DENIED_AFTER = /^.{0,4}?(?:ない|なく|なかった|ません|ず)/
 const MAX_READ_CHARACTERS = 4_000
 
-const inCharacters = (given: string, { values: known, longest }: Dictionary): Found => {
+const inCharacters = (given: string, { list }: Dictionary): FoundOpinions => {
   const text = given.slice(0, MAX_READ_CHARACTERS)
   let negations = 0
-  const values = findPhrases(text, known, longest).map(([at, phrase]) => {
-    const value = known.get(phrase) ?? 0
+  const values = findPhrases(text, list).map(({ at, phrase }) => {
+    const value = list.values.get(phrase) ?? 0
     const end = at + phrase.length
     const isDenied =
       value > 0 &&

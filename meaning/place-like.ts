@@ -1,5 +1,5 @@
 /** A text that a person placed: its terms and its theme. */
-export type Example = { readonly terms: readonly number[]; readonly theme: number }
+export type PlacedExample = { readonly terms: readonly number[]; readonly theme: number }
 
 /** The theme of a text by examples, with its probability. */
 export type LikeExamples = { readonly theme: number; readonly probability: number }
@@ -9,17 +9,19 @@ const RATE = 0.5
 /** Keeps weights of rare terms small. */
 const DECAY = 0.0005
 
-type Model = { readonly themes: readonly number[]; readonly weights: Map<number, Float64Array> }
+type ExampleModel = { readonly themes: readonly number[]; readonly weights: Map<number, Float64Array> }
 
 /**
  * Fits a logistic score on the texts that people placed. The order of the examples decides nothing but
  * the last digits: the caller gives them in the order of their numbers, so a repetition is the same.
  * Undefined if there are fewer than two themes.
  */
-export const fitExamples = (examples: readonly Example[]): ((terms: readonly number[]) => LikeExamples) | undefined => {
+export const fitExamples = (
+  examples: readonly PlacedExample[],
+): ((terms: readonly number[]) => LikeExamples) | undefined => {
   const themes = [...new Set(examples.map(({ theme }) => theme))].toSorted((a, b) => a - b)
   if (themes.length < 2) return undefined
-  const model: Model = { themes, weights: new Map() }
+  const model: ExampleModel = { themes, weights: new Map() }
   const seen = new Map<number, Float64Array>()
   for (let pass = 0; pass < PASSES; pass++) for (const example of inTurns(examples)) learn(model, seen, example)
   return (terms) => {
@@ -30,13 +32,17 @@ export const fitExamples = (examples: readonly Example[]): ((terms: readonly num
 }
 
 /** Takes an example of each theme in turn, so that no theme is the last one for long. */
-const inTurns = (examples: readonly Example[]): Example[] => {
+const inTurns = (examples: readonly PlacedExample[]): PlacedExample[] => {
   const groups = [...Map.groupBy(examples, ({ theme }) => theme).values()]
   const most = Math.max(...groups.map(({ length }) => length))
   return Array.from({ length: most }, (_, at) => groups.flatMap((group) => group[at] ?? [])).flat()
 }
 
-const learn = ({ themes, weights }: Model, seen: Map<number, Float64Array>, { terms, theme }: Example): void => {
+const learn = (
+  { themes, weights }: ExampleModel,
+  seen: Map<number, Float64Array>,
+  { terms, theme }: PlacedExample,
+): void => {
   const shares = sharesOf({ themes, weights }, terms)
   const scale = scaleOf(terms)
   for (const term of terms) {
@@ -54,7 +60,7 @@ const learn = ({ themes, weights }: Model, seen: Map<number, Float64Array>, { te
 
 const scaleOf = (terms: readonly number[]): number => 1 / Math.sqrt(Math.max(1, terms.length))
 
-const sharesOf = ({ themes, weights }: Model, terms: readonly number[]): number[] => {
+const sharesOf = ({ themes, weights }: ExampleModel, terms: readonly number[]): number[] => {
   const scores = themes.map(() => 0)
   for (const term of terms) {
     const weight = weights.get(term)

@@ -1,26 +1,22 @@
 import type { Analysis } from '../tagger/generate-tags.ts'
 import kinds from './data/kinds.json' with { type: 'json' }
 import { findOpinions, languageOf } from './opinions.ts'
-import { countPhrases, findPhrases, toPhrases } from './phrases.ts'
+import { countPhrases, findPhrases, type PhraseList, toPhraseList, toPhrases } from './phrases.ts'
 
-type KindPhrases = {
-  readonly question: ReadonlySet<string>
-  readonly request: ReadonlySet<string>
-  readonly problem: ReadonlySet<string>
-}
+type KindPhrases = { readonly question: PhraseList; readonly request: PhraseList; readonly problem: PhraseList }
 
+const listOf = (lines: readonly string[]): PhraseList =>
+  toPhraseList(new Map(toPhrases(lines).map((phrase) => [phrase, 1])))
+
+const NO_PHRASES: KindPhrases = { question: listOf([]), request: listOf([]), problem: listOf([]) }
 const PHRASES = new Map<string, KindPhrases>(
   Object.entries(kinds).map(([language, { question, request, problem }]) => [
     language,
-    {
-      question: new Set(toPhrases(question)),
-      request: new Set(toPhrases(request)),
-      problem: new Set(toPhrases(problem)),
-    },
+    { question: listOf(question), request: listOf(request), problem: listOf(problem) },
   ]),
 )
-const LONGEST_PHRASE = 10
-const NO_PHRASES: ReadonlySet<string> = new Set()
+/** A question word among so many first tokens is the beginning of a question. */
+const FIRST_TOKENS = 3
 
 /** What each number of `signsOf` measures, in its order. */
 export const SIGNS = [
@@ -60,12 +56,9 @@ export const signsOf = (analysis: Analysis): number[] => {
   const language = languageOf(analysis)
   const opinions = findOpinions(analysis)
   const isSegmented = language === 'ja' || language === 'zh'
-  const phrases = PHRASES.get(language)
-  const countOf = (list: ReadonlySet<string> | undefined): number =>
-    isSegmented
-      ? findPhrases(text, list ?? NO_PHRASES, LONGEST_PHRASE).length
-      : countPhrases(analysis.tokens, list ?? NO_PHRASES)
-  const start = analysis.tokens.slice(0, 3)
+  const { question, request, problem } = PHRASES.get(language) ?? NO_PHRASES
+  const countOf = (list: PhraseList): number =>
+    isSegmented ? findPhrases(text, list).length : countPhrases(analysis.tokens, list)
   const { good, bad, lateGood, lateBad, negations } = opinions
   const { traits, tokens } = analysis.reading
   const count = (pattern: RegExp): number => text.match(pattern)?.length ?? 0
@@ -86,10 +79,10 @@ export const signsOf = (analysis: Analysis): number[] => {
     Math.log1p(traits.filter((each) => each?.isTrouble === true).length),
     Math.log1p(traits.filter((each) => each?.isRequest === true).length),
     Math.log1p(tokens.filter((each) => each.kind === 'hidden').length),
-    Math.log1p(countOf(phrases?.question)),
-    Math.min(1, isSegmented ? 0 : countPhrases(start, phrases?.question ?? NO_PHRASES)),
-    Math.log1p(countOf(phrases?.request)),
-    Math.log1p(countOf(phrases?.problem)),
+    Math.log1p(countOf(question)),
+    Math.min(1, isSegmented ? 0 : countPhrases(analysis.tokens, question, FIRST_TOKENS)),
+    Math.log1p(countOf(request)),
+    Math.log1p(countOf(problem)),
     /[?？؟]\s*$/.test(text) ? 1 : 0,
   ]
 }
