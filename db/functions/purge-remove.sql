@@ -112,6 +112,7 @@ begin
   similar_ids := array(select distinct f.similar_id from feedback as f where f.workspace_id = ws and f.id = any (older) and f.similar_id is not null);
   delete from feedback where workspace_id = ws and id = any (older);
   perform leave_similar(ws, similar_ids);
+  perform end_empty_themes(ws);
   perform add_tombstones(ws, 'feedback', older);
   -- As for a conversation: the idempotency keys become free.
   update submission set subject_id = p.id
@@ -178,6 +179,7 @@ begin
   perform forget_shares(ws, left_empty);
   delete from conversation where workspace_id = ws and id = any (left_empty);
   perform add_tombstones(ws, 'conversation', left_empty);
+  perform end_empty_themes(ws);
   before := reserve_positions(ws, cardinality(conversations));
   update conversation set change_position = before + array_position(conversations, id)
   where workspace_id = ws and id = any (conversations);

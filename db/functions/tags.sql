@@ -209,7 +209,9 @@ begin
     uses = c.uses + excluded.uses,
     change_position = case when c.id = any (ids) then excluded.change_position else c.change_position end;
   if cardinality(lost) = 0 then return; end if;
+  lost := array(select c.title from feedback_category as c where c.workspace_id = ws and c.id = any (ids) and c.uses <= 0);
   delete from feedback_category as c where c.workspace_id = ws and c.id = any (ids) and c.uses <= 0;
+  perform lose_titles(ws, lost);
   ids := array(
     select g.id from unnest(ids) as g (id)
     where not exists (select from feedback_category as c where c.workspace_id = ws and c.id = g.id));

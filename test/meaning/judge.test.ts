@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { KINDS, type TextKind, MOODS } from '../../meaning/cells.ts'
+import { TEXT_KINDS, type TextKind } from '../../contract/kinds-of-texts.ts'
+import { MOODS } from '../../meaning/cells.ts'
 import { judgeKind, judgeMood, moodOfSatisfaction, SURE_KIND } from '../../meaning/judge.ts'
 import { decideMeaning, hashesOfSums, type MeantText, readMeaning, type TextReading } from '../../meaning/meaning.ts'
 import { subtractShare, type Sums } from '../../meaning/sums.ts'
@@ -75,14 +76,14 @@ const labelled = readFileSync(new URL('kinds.jsonl', import.meta.url), 'utf8')
 
 test('the labelled texts get their kind, and the kinds that are sure are right', () => {
   const judged = labelled.map(({ kind, text }) => ({ gold: kind, ...judgeKind(read(text), none) }))
-  const f1 = KINDS.map((kind) => {
+  const f1 = TEXT_KINDS.map((kind) => {
     const right = judged.filter((each) => each.gold === kind && each.kind === kind).length
     return (
       (2 * right) /
       judged.filter((each) => each.gold === kind).concat(judged.filter((each) => each.kind === kind)).length
     )
   })
-  assert.ok(f1.reduce((sum, each) => sum + each, 0) / KINDS.length >= 0.85, f1.join(' '))
+  assert.ok(f1.reduce((sum, each) => sum + each, 0) / TEXT_KINDS.length >= 0.85, f1.join(' '))
   const sure = judged.filter(({ probability }) => probability >= SURE_KIND)
   assert.ok(sure.length >= 0.5 * judged.length)
   assert.ok(sure.filter(({ gold, kind }) => gold === kind).length >= 0.9 * sure.length)
@@ -111,7 +112,7 @@ test('sums without a labelled text equal those of a workspace that never had it'
     text: fc.constantFrom(...labelled.slice(0, 40).map(({ text }) => text)),
     labels: fc.record({
       mood: fc.constantFrom(undefined, ...MOODS),
-      kind: fc.constantFrom(undefined, ...KINDS),
+      kind: fc.constantFrom(undefined, ...TEXT_KINDS),
     }),
     isGone: fc.boolean(),
   })

@@ -117,7 +117,7 @@ const wantedTagging = (
   workspaceId: string,
   applied: readonly Submission[],
 ): TaggingJob | undefined => {
-  const wanted = applied.flatMap((submission) => wantedFor(hashKey, submission) ?? [])
+  const wanted = applied.flatMap((submission) => wantedFor(hashKey, submission))
   if (wanted.length === 0) return undefined
   const untagged = wanted.filter(({ need }) => need === 'tags')
   const tagged = wanted.filter(({ need }) => need === 'lesson')
@@ -138,19 +138,43 @@ const wantedTagging = (
   }
 }
 
-/** A feedback whose list of tags is empty or blank needs no tags and teaches nothing. */
-const wantedFor = (hashKey: HashKey, submission: Submission): TaggableRecord | undefined => {
+/**
+ * The records whose texts a tagger has to read. A feedback whose list of tags is empty or blank needs no
+ * tags and teaches nothing about them.
+ */
+const wantedFor = (hashKey: HashKey, submission: Submission): TaggableRecord[] => {
   const { workspaceId, submissionId, operation, body } = submission
   const realm = { hashKey, workspaceId }
-  if (operation === 'submit_conversation') {
-    return { submission, kind: 'conversation', id: conversationId(realm, body), need: 'tags' }
+  const feedback = (id: string, need: TaggableRecord['need']): TaggableRecord => ({
+    submission,
+    kind: 'feedback',
+    id,
+    need,
+  })
+  switch (operation) {
+    case 'submit_conversation':
+      return [{ submission, kind: 'conversation', id: conversationId(realm, body), need: 'tags' }]
+    case 'create_feedback':
+      return [feedback(feedbackId({ ...realm, submissionId }, body), needOf(body.tags))]
+    case 'correct_feedback': {
+      const isRead = body.kind !== undefined || body.themeId !== undefined
+      const need = needOf(body.tags)
+      // Other corrections leave what was found in the text.
+      return isRead || (body.tags !== undefined && need !== 'index') ? [feedback(body.id, isRead ? 'tags' : need)] : []
+    }
+    case 'create_theme':
+      return body.feedbackIds.map((id) => feedback(id, 'tags'))
+    case 'edit_theme':
+      return [...(body.feedbackIds ?? []), ...(body.removedFeedbackIds ?? [])].map((id) => feedback(id, 'tags'))
+    case 'identify_contact':
+    case 'identify_account':
+    case 'purge_contact':
+    case 'delete_feedback':
+      return []
   }
-  if (operation !== 'create_feedback' && operation !== 'correct_feedback') return undefined
-  const teaches = body.tags?.some((tag) => tag.trim() !== '') ?? false
-  const need = body.tags == null ? 'tags' : teaches ? 'lesson' : 'index'
-  if (operation === 'create_feedback') {
-    return { submission, kind: 'feedback', id: feedbackId({ ...realm, submissionId }, body), need }
-  }
-  // A correction leaves the text in the index.
-  return body.tags === undefined || need === 'index' ? undefined : { submission, kind: 'feedback', id: body.id, need }
+}
+
+const needOf = (tags: readonly string[] | null | undefined): TaggableRecord['need'] => {
+  if (tags == null) return 'tags'
+  return tags.some((tag) => tag.trim() !== '') ? 'lesson' : 'index'
 }

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { tag } from '../../../worker/tagging/tagging.ts'
+import { createPurgeRig, type PurgeRig } from '../../support/purge-rig.ts'
+import { hashKey, sharedSchema } from '../../support/schema.ts'
+
+const { sql } = await sharedSchema()
+
+type Found = {
+  id: string
+  mood: number | null
+  kind: string | null
+  theme: string | null
+  theme_by: string | null
+  similar_id: string | null
+}
+
+/** Texts about two subjects, all of them different. */
+const BATTERY = ['on holiday', 'since the update', 'in the train', 'at night', 'after an hour', 'in winter'].map(
+  (when) => `The battery is empty ${when}, which is terrible.`,
+)
+const INVOICES = ['March', 'April', 'May', 'June', 'July', 'August'].map(
+  (month) => `I love how quickly the invoice of ${month} arrived!`,
+)
+
+describe('the meaning of texts', () => {
+  const submit = async (rig: PurgeRig, texts: readonly string[], more: object = {}): Promise<string[]> => {
+    const ids: string[] = []
+    for (const description of texts) ids.push(await rig.feedback({ description, ...more }))
+    await tagAll(rig)
+    return ids
+  }
+  const tagAll = async ({ realm: { workspaceId } }: PurgeRig, isRetag = false): Promise<void> => {
+    const rows = await sql<{ id: string }[]>`select id from feedback where workspace_id = ${workspaceId}`
+    await tag({ sql, hashKey }, { workspaceId, feedbackIds: rows.map(({ id }) => id), conversationIds: [], isRetag })
+  }
+  const read = async ({ realm: { workspaceId } }: PurgeRig): Promise<Map<string, Found>> => {
+    const rows = await sql<Found[]>`
+      select id, mood, kind, theme_name as theme, theme_by, similar_id from feedback_view where workspace_id = ${workspaceId}`
+    return new Map(rows.map((row) => [row.id, row]))
+  }
+  const correct = async (rig: PurgeRig, id: string, members: object): Promise<void> => {
+    await rig.apply(rig.make('correct_feedback', { id, ...members }))
+    await tagAll(rig)
+  }
+
+  it('are themes that tags open, and moods, which stay when more texts come', async () => {
+    const rig = await createPurgeRig(sql)
+    const ids = await submit(rig, [...BATTERY, ...INVOICES])
+    const found = await read(rig)
+    const themes = ids.map((id) => found.get(id)?.theme)
+    assert.deepEqual(new Set(themes.slice(0, BATTERY.length)), new Set(['battery']))
+    assert.deepEqual(new Set(themes.slice(BATTERY.length)), new Set(['invoice']))
+    for (const id of ids.slice(0, BATTERY.length)) assert.ok(found.get(id)!.mood! < 0)
+    for (const id of ids.slice(BATTERY.length)) assert.ok(found.get(id)!.mood! > 0)
+    await submit(rig, Array.from({ length: 30 }, (_, at) => `The invoice number ${at} has a battery of errors`))
+    await tagAll(rig, true)
+    const later = await read(rig)
+    assert.deepEqual(
+      ids.map((id) => later.get(id)?.theme),
+      themes,
+    )
+  })
+
+  it('are set by a person, and found again when the person takes it back', async () => {
+    const rig = await createPurgeRig(sql)
+    const [first, ...ids] = await submit(rig, [...BATTERY, ...INVOICES])
+    const before = (await read(rig)).get(first!)!
+    const theme = await rig.apply(rig.make('create_theme', { name: 'Power', feedbackIds: [first!] }))
+    await correct(rig, first!, { kind: 'question' })
+    const [set, others] = [(await read(rig)).get(first!)!, await read(rig)]
+    assert.deepEqual([set.theme, set.theme_by, set.kind], ['Power', 'person', 'question'])
+    assert.ok(ids.every((id) => others.get(id)?.theme !== 'Power'))
+    await rig.apply(rig.make('edit_theme', { id: theme, removedFeedbackIds: [first!] }))
+    await correct(rig, first!, { kind: null })
+    assert.deepEqual((await read(rig)).get(first!), before)
+  })
+
+  it('have an id that nearly the same texts share, as long as there are two', async () => {
+    const rig = await createPurgeRig(sql)
+    const text = 'I was charged twice for my order and nobody answers my letters about it.'
+    await rig.identify({ id: 'a', properties: {} })
+    const more = { contactId: 'a', isExternalContactId: true }
+    const [one] = await submit(rig, [text, 'Something else entirely'], {})
+    const [other] = await submit(rig, [text.replace('letters', 'letter').toUpperCase()], more)
+    const found = await read(rig)
+    assert.ok(found.get(one!)?.similar_id)
+    assert.equal(found.get(one!)?.similar_id, found.get(other!)?.similar_id)
+    assert.equal([...found.values()].filter(({ similar_id }) => similar_id !== null).length, 2)
+    await rig.purge({ id: 'a' })
+    assert.equal((await read(rig)).get(one!)?.similar_id, null)
+  })
+
+  it('leave nothing of purged texts, and no theme that only they had', async () => {
+    const rig = await createPurgeRig(sql)
+    const { workspaceId } = rig.realm
+    await rig.identify({ id: 'a', properties: {} })
+    await submit(rig, BATTERY, { contactId: 'a', isExternalContactId: true })
+    assert.equal((await sql`select from theme where workspace_id = ${workspaceId}`).count, 1)
+    await rig.purge({ id: 'a' })
+    for (const table of ['theme', 'meaning_share', 'meaning_sum', 'text_band', 'tag_term'])
+      assert.equal((await sql`select from ${sql(table)} where workspace_id = ${workspaceId}`).count, 0, table)
+    const gone = await sql`select from tombstone where workspace_id = ${workspaceId} and kind = 'theme'`
+    assert.equal(gone.count, 1)
+  })
+})
