@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { KINDS, type TextKind, MOODS } from '../../meaning/cells.ts'
-import { judgeKind, judgeMood, moodOfSatisfaction, SURE_KIND } from '../../meaning/judge.ts'
+import { judgeKind, judgeMood, moodOfSatisfaction } from '../../meaning/judge.ts'
 import { decideMeaning, hashesOfSums, type MeantText, readMeaning, type TextReading } from '../../meaning/meaning.ts'
 import { subtractShare, type Sums } from '../../meaning/sums.ts'
 import type { ThemeMemory } from '../../meaning/themes.ts'
@@ -83,7 +83,7 @@ test('the labelled texts get their kind, and the kinds that are sure are right',
     )
   })
   assert.ok(f1.reduce((sum, each) => sum + each, 0) / KINDS.length >= 0.85, f1.join(' '))
-  const sure = judged.filter(({ probability }) => probability >= SURE_KIND)
+  const sure = judged.filter(({ isSure }) => isSure)
   assert.ok(sure.length >= 0.5 * judged.length)
   assert.ok(sure.filter(({ gold, kind }) => gold === kind).length >= 0.9 * sure.length)
 })
