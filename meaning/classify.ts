@@ -12,7 +12,7 @@ export type Learning = {
 }
 
 /** So many labelled texts are many. */
-const MANY_TEXTS = 1_000
+export const MANY_TEXTS = 1_000
 /** So many texts with the usual share of each cue are mixed into each class. */
 const USUAL_TEXTS = 10
 /** As if each class had so many labelled texts more. */

@@ -2,7 +2,7 @@ import type { Analysis } from '../tagger/generate-tags.ts'
 import type { TextKind } from '../contract/kinds-of-texts.ts'
 import { kindCell, type MoodClass, moodCell } from './cells.ts'
 import { cuesOf } from './cues.ts'
-import { judgeKind, type JudgedKind, type JudgedText, judgeMood, SURE_KIND } from './judge.ts'
+import { judgeKind, type JudgedKind, type JudgedText, judgeMood } from './judge.ts'
 import { signatureOf, type Signature } from './near-identical.ts'
 import { signsOf } from './signs.ts'
 import { addShare, ALL, type CellShare } from './sums.ts'
@@ -60,7 +60,7 @@ export const decideMeaning = (memory: ThemeMemory, texts: readonly MeantText[]):
     return {
       id: text.id,
       mood: hasWords ? Number(judgeMood(text.read, memory.sums).toFixed(2)) : null,
-      kind: hasWords && judged.probability >= SURE_KIND ? judged.kind : null,
+      kind: hasWords && judged.isSure ? judged.kind : null,
       judged,
       taught: teach(text),
     }

@@ -4,6 +4,8 @@ export type PlacedExample = { readonly terms: readonly number[]; readonly theme:
 /** The theme of a text by examples, with its probability. */
 export type LikeExamples = { readonly theme: number; readonly probability: number }
 
+/** From this probability on, a text may be moved. */
+export const SURE_PLACE = 0.51
 const PASSES = 20
 const RATE = 0.5
 /** Keeps weights of rare terms small. */

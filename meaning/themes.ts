@@ -96,7 +96,7 @@ const KNOWN_LIFT = 4
 /** The weight of a text that is placed by likeness. */
 const LIKENESS_WEIGHT = 0.05
 /** So many texts with the terms of the whole workspace are mixed into each theme. */
-const USUAL_TEXTS = 2
+const USUAL_TEXTS = 2.5
 /** Small themes count as if they had so many texts more, or the largest would take too much. */
 const EVEN_TEXTS = 20
 

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { TEXT_KINDS, type TextKind } from '../../contract/kinds-of-texts.ts'
 import { MOODS } from '../../meaning/cells.ts'
-import { judgeKind, judgeMood, moodOfSatisfaction, SURE_KIND } from '../../meaning/judge.ts'
+import { judgeKind, judgeMood, moodOfSatisfaction } from '../../meaning/judge.ts'
 import { decideMeaning, hashesOfSums, type MeantText, readMeaning, type TextReading } from '../../meaning/meaning.ts'
 import { subtractShare, type Sums } from '../../meaning/sums.ts'
 import type { ThemeMemory } from '../../meaning/themes.ts'
@@ -84,7 +84,7 @@ test('the labelled texts get their kind, and the kinds that are sure are right',
     )
   })
   assert.ok(f1.reduce((sum, each) => sum + each, 0) / TEXT_KINDS.length >= 0.85, f1.join(' '))
-  const sure = judged.filter(({ probability }) => probability >= SURE_KIND)
+  const sure = judged.filter(({ isSure }) => isSure)
   assert.ok(sure.length >= 0.5 * judged.length)
   assert.ok(sure.filter(({ gold, kind }) => gold === kind).length >= 0.9 * sure.length)
 })
