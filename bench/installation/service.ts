@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
+import { type HashKey, hashKeyFrom } from '../../contract/identity/keys.ts'
 import type { ServerUrls } from '../../cli/start/start-servers.ts'
 import type { migrate, readMigrations } from '../../db/schema/migrate.ts'
 import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
@@ -17,6 +18,7 @@ export type Service = {
   /** The token of an operator, who is also admin of the default workspace. */
   readonly token: string
   readonly workspaceId: string
+  readonly hashKey: HashKey
   readonly prefix: string
   readonly sql: Sql
   readonly redis: Redis
@@ -52,6 +54,7 @@ export const startService = async (
   }: ServiceNeeds & { name: string },
 ): Promise<Service> => {
   const prefix = `bench_${name}`
+  const hashKey = randomBytes(32).toString('hex')
   const token = `bench-${randomBytes(16).toString('hex')}`
   const sql = await migratedSchema(databaseUrl, prefix, checkout)
   const redis = new Redis(redisUrl, { maxRetriesPerRequest: null })
@@ -61,7 +64,7 @@ export const startService = async (
     REDIS_URL: redisUrl,
     REDIS_PREFIX: prefix,
     ...(replicasAck > 0 && { REDIS_REPLICAS_ACK: String(replicasAck) }),
-    HASH_KEY: randomBytes(32).toString('hex'),
+    HASH_KEY: hashKey,
     // BENCH_BACKLOG may exceed the default bound.
     MAX_BACKLOG: String(MOST_WAITING),
     // The sections `parts` and `reads` send more than the default limits allow.
@@ -86,6 +89,7 @@ export const startService = async (
     readsUrl: `http://127.0.0.1:${readsApi.port}/api/v1`,
     token,
     workspaceId: workspace!.id,
+    hashKey: hashKeyFrom(hashKey),
     prefix,
     sql,
     redis,

@@ -3,6 +3,7 @@ import { fillTables } from '../../test/support/fill-tables.ts'
 import { percentile } from '../figures/statistics.ts'
 import type { Measure } from '../figures/measures.ts'
 import type { Service } from '../installation/service.ts'
+import { settleReads } from '../installation/settle-reads.ts'
 import { type CreateSection, feedbackTarget, loadWith, untilAllFinished, warmUp } from '../rig.ts'
 
 const PER_SECOND = 1_000
@@ -15,7 +16,7 @@ const CHANGES_AT_ONCE = 500
 export const reads: CreateSection = async (rig) => {
   const { config, measures } = rig
   const service = await rig.service('reads', { hasReadsApi: true })
-  await fillAndSettle(service.sql, config.readFeedback)
+  await fillAndSettle(service, config.readFeedback)
   const target = feedbackTarget(service)
   await warmUp(rig, [target])
   await untilAllFinished(rig, service)
@@ -44,7 +45,17 @@ export const reads: CreateSection = async (rig) => {
   }
 }
 
-const FILLED = ['feedback', 'contact', 'account', 'conversation', 'message', 'submission']
+const FILLED = [
+  'feedback',
+  'contact',
+  'account',
+  'conversation',
+  'message',
+  'submission',
+  'search_text',
+  'search_block',
+  'feedback_sum',
+]
 
 /**
  * Fills the tables, and does the work of Postgres that would otherwise follow during the
@@ -52,9 +63,12 @@ const FILLED = ['feedback', 'contact', 'account', 'conversation', 'message', 'su
  * equal size leave in each page. Postgres would use these gaps, and put each of the next rows into
  * another page.
  */
-const fillAndSettle = async (sql: Service['sql'], feedback: number): Promise<void> => {
+const fillAndSettle = async (service: Service, feedback: number): Promise<void> => {
+  const { sql } = service
   for (const table of FILLED) await sql`alter table ${sql(table)} set (autovacuum_enabled = off)`
   await fillTables(sql, feedback)
+  await sql.unsafe('analyze')
+  await settleReads(service)
   // The first reader of a row notes that the row is committed. The condition needs the row itself.
   for (const table of FILLED) await sql`select count(*) from ${sql(table)} as r where r is not null`
   await sql.unsafe('analyze')
@@ -96,6 +110,8 @@ const get = ({ service: { readsUrl, token } }: ReadPlace, path: string): Request
 const READS: readonly KindOfRead[] = [
   ['a list, p95', (place) => get(place, '/feedbacks')],
   ['a list by source, p95', (place) => get(place, '/feedbacks?source=mail&order=oldest')],
+  ['a search for a word, p95', (place) => get(place, '/feedbacks?q=exports')],
+  ['a search for two words, p95', (place) => get(place, '/feedbacks?q=picture+report')],
   ['a record, p95', (place) => get(place, `/feedbacks/${place.ids[place.at % place.ids.length]}`)],
   [
     '500 changes, p95',
@@ -121,21 +137,34 @@ const daysAgo = (days: number): string => new Date(Date.now() - days * MS_PER_DA
 
 /** The calls of agents for the commonest questions. */
 const CALLS: readonly KindOfRead[] = [
-  ['a call of an agent, p95', (place) => call(place, 'whats_new', { since: daysAgo(7) })],
   [
     'a call of an agent, p95',
     (place) => call(place, 'count_feedback', { by: 'tag', filters: { createdFrom: daysAgo(30) } }),
   ],
-  ['a call of an agent, p95', (place) => call(place, 'search_feedback', { words: 'export' })],
-  ['a call of an agent, p95', (place) => call(place, 'compare_periods', { by: 'tag', days: 14 })],
+  ['a call of an agent, p95', (place) => call(place, 'list_feedback', { filters: { q: 'export' } })],
+  ['a call of an agent, p95', (place) => call(place, 'compare_periods', { by: 'tag' })],
   ['a call of an agent, p95', (place) => call(place, 'list_feedback', { filters: { source: 'mail' }, limit: 10 })],
   ['a call of an agent, p95', (place) => call(place, 'get_feedback', { id: place.ids[place.at % place.ids.length] })],
 ]
 
-/** A count of everything looks at each feedback. */
-const COUNTS: readonly KindOfRead[] = [
-  ['a count of all feedback by tag, p95', (place) => call(place, 'count_feedback', { by: 'tag' })],
+const COUNTED = [
+  'tag',
+  'source',
+  'project',
+  'account',
+  'customer',
+  'week',
+  'month',
+  'rating',
+  'account,source',
+  'tag,month',
 ]
+
+/** Counts of everything. */
+const COUNTS: readonly KindOfRead[] = COUNTED.map((by) => [
+  'a count of all feedback, p95',
+  (place) => get(place, `/counts?by=${by}`),
+])
 
 const OUT_OF_TIME = /did not answer in time/
 const TOO_MANY = /Too many reads of this workspace/

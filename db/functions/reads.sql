@@ -68,7 +68,7 @@ returns table (place bigint, record text)
   set plan_cache_mode = force_generic_plan
 as $$
 declare
-  group_size constant integer := 20;
+  group_size constant integer := 50;
   group_end integer := 0;
   group_ids uuid[];
   group_records text[];

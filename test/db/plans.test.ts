@@ -113,7 +113,7 @@ const WORKS: Readonly<Record<string, (sql: Sql, round: string) => Promise<number
     const [row] = await sql<{ id: string; account: string; place: string }[]>`
       select f.contact_id as id, f.account_id as account, p.change_position as place from feedback as f, workspace_progress as p
       where f.workspace_id = ${workspaceId} and p.workspace_id = f.workspace_id and f.contact_id is not null
-        and f.account_id is not null limit 1`
+        and f.account_id is not null order by f.id limit 1`
     await readList(sql, { ...page, kind: 'feedback', filters: {} })
     await readList(sql, { ...page, kind: 'feedback', filters: { customerId: row!.id } })
     await readList(sql, { ...page, kind: 'feedback', filters: { accountId: row!.account } })
