@@ -51,4 +51,4 @@ export const taggingJob = v.object({
 export type TaggingJob = v.InferOutput<typeof taggingJob>
 
 /** The version of the tagger. Raise it with every change that can give a text other tags. */
-export const TAGGER_VERSION = 6
+export const TAGGER_VERSION = 7

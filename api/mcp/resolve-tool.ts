@@ -16,7 +16,7 @@ export const resolve = defineTool({
   name: 'resolve',
   title: 'Find ids and exact names',
   description:
-    'Finds what filters need: the id of an account, project or customer, or the exact writing of a tag or source. Give one key. `name` ' +
+    'Finds what filters need: the id of an account, project, theme or customer, or the exact writing of a tag or source. Give one key. `name` ' +
     'finds all kinds by a part of the name, the most similar first. Customers have an id only, unless the token shows personal data.',
   input: v.strictObject({
     name: v.optional(identifier('A name, or a part of it.')),
@@ -38,7 +38,7 @@ export const resolve = defineTool({
 
 const ONE_KEY = invalid(['give one of name, domain, email and externalId; source goes with externalId'])
 const NO_MATCH =
-  'Nothing has this key. Try a part of the name, or count_feedback by account, customer, project, tag or source.'
+  'Nothing has this key. Try a part of the name, or count_feedback by account, customer, project, theme, tag or source.'
 
 type Match = { kind: string; id?: string; name?: string; domain?: string; contractValue?: number }
 

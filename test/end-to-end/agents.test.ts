@@ -105,7 +105,7 @@ describe('agents that ask about the demo', () => {
     await assert.rejects(agent.client.callTool({ name: 'delete_feedback', arguments: {} }), /no such tool/)
     await assert.rejects(agent.client.callTool({ name: '__proto__', arguments: {} }))
     const refused: [tool: string, args: Record<string, unknown>, problem: RegExp][] = [
-      ['count_feedback', { by: 'email' }, /by must be one or two of tag, source/],
+      ['count_feedback', { by: 'email' }, /by must be one or two of tag, theme, kind, source/],
       ['count_feedback', { by: ['tag', 'source', 'week'] }, /by must be one or two of/],
       ['count_feedback', { by: 'tag', sql: 'select 1' }, /sql is not known here; arguments are of, by, filters/],
       ['count_feedback', { source: 'x' }, /source is not known here: put it into filters/],

@@ -196,6 +196,9 @@ export const KEYS: readonly Question[] = [
   [
     'How is the topic written that has to do with batteries?',
     async (call) => pick((await call('resolve', { name: 'BATTERY' })).matches, 'kind', 'name'),
-    `select 'tag', title from feedback_category where title ilike '%battery%' order by length(title), title limit 20`,
+    `select kind, name from (
+      select 'tag' as kind, title as name from feedback_category
+      union all select 'theme', name from theme where shown_id = id
+    ) as n where name ilike '%battery%' order by length(name), kind, name limit 20`,
   ],
 ]

@@ -71,7 +71,7 @@ describe('POST /mcp', () => {
       [
         'compare_periods',
         { by: 'week' },
-        'by must be one of tag, source, project, account, customer, rating, or field.NAME of a declared field',
+        'by must be one of tag, theme, kind, source, project, account, customer, rating, or field.NAME of a declared field',
       ],
     ]
     for (const [name, given, problem] of refused) {
