@@ -222,3 +222,32 @@ begin
     update feedback set similar_id = null, change_position = reserve_positions(ws, 1) + 1 where workspace_id = ws and id = left_ids[1];
   end loop;
 end $$;
+
+-- Moves feedback that was placed by its likeness to other themes. moved: [{id, theme, cell}]. Returns how
+-- many it moved.
+create or replace function move_like(ws uuid, moved jsonb) returns integer
+  language plpgsql
+  set enable_seqscan = off
+as $$
+declare
+  m record;
+  moves integer := 0;
+begin
+  if not lock_progress(ws) then return 0; end if;
+  for m in
+    select r.id, r.cell, t.id as theme_id from jsonb_to_recordset(moved) as r (id uuid, theme integer, cell integer)
+    join theme as t on t.workspace_id = ws and t.number = r.theme
+  loop
+    perform from feedback as f where f.workspace_id = ws and f.id = m.id and f.theme_by = 'likeness';
+    continue when not found;
+    perform count_theme(ws, array[m.id], -1);
+    perform take_off_sums(ws, array[m.id]);
+    update meaning_share as s set theme_cell = m.cell where s.workspace_id = ws and s.record_id = m.id;
+    perform count_theme(ws, array[m.id], 1);
+    update feedback as f set theme_id = m.theme_id, change_position = reserve_positions(ws, 1) + 1
+    where f.workspace_id = ws and f.id = m.id;
+    moves := moves + 1;
+  end loop;
+  delete from meaning_sum as k where k.workspace_id = ws and k.texts <= 0;
+  return moves;
+end $$;

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { moveLike, readExamples, readLike } from '../../../db/tags/place-like.ts'
+import { themeCell } from '../../../meaning/cells.ts'
+import { fitExamples } from '../../../meaning/place-like.ts'
 import { tag } from '../../../worker/tagging/tagging.ts'
 import { createPurgeRig, type PurgeRig } from '../../support/purge-rig.ts'
 import { hashKey, sharedSchema } from '../../support/schema.ts'
@@ -53,7 +56,10 @@ describe('the meaning of texts', () => {
     assert.deepEqual(new Set(themes.slice(BATTERY.length)), new Set(['invoice']))
     for (const id of ids.slice(0, BATTERY.length)) assert.ok(found.get(id)!.mood! < 0)
     for (const id of ids.slice(BATTERY.length)) assert.ok(found.get(id)!.mood! > 0)
-    await submit(rig, Array.from({ length: 30 }, (_, at) => `The invoice number ${at} has a battery of errors`))
+    await submit(
+      rig,
+      Array.from({ length: 30 }, (_, at) => `The invoice number ${at} has a battery of errors`),
+    )
     await tagAll(rig, true)
     const later = await read(rig)
     assert.deepEqual(
@@ -74,6 +80,34 @@ describe('the meaning of texts', () => {
     await rig.apply(rig.make('edit_theme', { id: theme, removedFeedbackIds: [first!] }))
     await correct(rig, first!, { kind: null })
     assert.deepEqual((await read(rig)).get(first!), before)
+  })
+
+  it('move to themes of people by the command alone, if they were placed by likeness', async () => {
+    const rig = await createPurgeRig(sql)
+    const { workspaceId } = rig.realm
+    const ids = await submit(rig, [...BATTERY, ...INVOICES])
+    await sql`update feedback set theme_by = 'likeness' where workspace_id = ${workspaceId}`
+    const [power, bills] = [ids.slice(0, 3), ids.slice(BATTERY.length, BATTERY.length + 3)]
+    await rig.apply(rig.make('create_theme', { name: 'Power', feedbackIds: power }))
+    await rig.apply(rig.make('create_theme', { name: 'Bills', feedbackIds: bills }))
+    await tagAll(rig)
+    const placeLike = fitExamples(await readExamples(sql, workspaceId))!
+    let moved = 0
+    for await (const page of readLike(sql, workspaceId))
+      moved += await moveLike(
+        sql,
+        workspaceId,
+        page.map(({ id, terms }) => {
+          const { theme } = placeLike(terms)
+          return { id, theme, cell: themeCell({ theme, by: 'likeness' }) }
+        }),
+      )
+    assert.equal(moved, BATTERY.length + INVOICES.length - 6)
+    const found = await read(rig)
+    assert.deepEqual(
+      ids.map((id) => found.get(id)?.theme),
+      [...BATTERY.map(() => 'Power'), ...INVOICES.map(() => 'Bills')],
+    )
   })
 
   it('have an id that nearly the same texts share, as long as there are two', async () => {
