@@ -70,7 +70,7 @@ export const correctFeedback = (
 ): 'applied' | 'superseded' => {
   const feedback = feedbacks.get(id)
   const fresh = Object.entries(given).filter(
-    ([member]) => originalNumber === undefined || (feedback?.correctionNumbers[member] ?? 0) < originalNumber,
+    ([member]) => originalNumber === undefined || (feedback?.correctionNumbers[member] ?? 0) <= originalNumber,
   )
   if (!feedback || fresh.length === 0 || (given.themeId != null && !themes.has(given.themeId))) return 'superseded'
   const { corrections, correctionNumbers } = feedback
