@@ -3,7 +3,7 @@ import type { Sql } from './connection/postgres.ts'
 /** After this many changes, the feedback among them is added to the sums. */
 const CHANGES_DUE = 4_000
 
-/** Which of the workspaces have much feedback to add to their sums, or sums to begin anew. */
+/** Which of the workspaces have much feedback to add to their sums, or sums that have to start again. */
 export const listToSum = async (sql: Sql, workspaceIds: readonly string[]): Promise<string[]> => {
   const rows = await sql<{ id: string }[]>`
     select distinct p.workspace_id as id

@@ -6,8 +6,8 @@
 --
 -- Satisfaction follows from the scale of the source, which can change. The sums have it by the summed
 -- scale of the source (summed_low, summed_high). While this is another scale, no count uses the sums,
--- and `sum_step` sums the feedback of the source anew. A null summed_position says that the sums are
--- being removed, to begin anew.
+-- and `sum_step` sums the feedback of the source again. A null summed_position says that the sums are
+-- being removed; then they start again.
 
 -- How much feedback a step adds. More costs less for each, since tags and accounts recur, but a step
 -- holds the lock of the workspace.
@@ -157,7 +157,7 @@ begin
   changed := (
     select s.source from source as s
     where s.workspace_id = ws and (s.summed_low is distinct from s.scale_low or s.summed_high is distinct from s.scale_high) limit 1);
-  if changed is not null then return sum_anew(ws, changed, former); end if;
+  if changed is not null then return sum_again(ws, changed, former); end if;
   select coalesce(array_agg(n.change_position), '{}'), coalesce(max(n.change_position), former) into positions, up_to
   from (
     select f.change_position from feedback as f
@@ -175,7 +175,7 @@ begin
 end $$;
 
 -- Sums the feedback of a source by its changed scale: at once if it is little, else with all sums.
-create or replace function sum_anew(ws uuid, changed text, up_to bigint) returns boolean
+create or replace function sum_again(ws uuid, changed text, up_to bigint) returns boolean
   language plpgsql as $$
 declare
   positions bigint[] := array(
@@ -192,7 +192,8 @@ begin
   return true;
 end $$;
 
--- Removes the next sums of a workspace. After the last, the sums begin anew, by the scales of now.
+-- Removes the next sums of a workspace. After the last one, the sums start again with the present
+-- scales.
 create or replace function remove_sums(ws uuid) returns boolean
   language plpgsql as $$
 begin

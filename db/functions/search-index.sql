@@ -2,8 +2,8 @@
 -- changes under the lock of the workspace's progress row. Removed texts, and texts that others
 -- replace, leave it at once.
 
--- The texts of these records that the index lacks; with `anew`, all of them.
-create or replace function unindexed_texts(ws uuid, feedback_ids uuid[], conversation_ids uuid[], anew boolean)
+-- The texts of these records that the index lacks; with `is_retag`, all of them.
+create or replace function unindexed_texts(ws uuid, feedback_ids uuid[], conversation_ids uuid[], is_retag boolean)
 returns table (record text, id uuid)
   language plpgsql stable
   set enable_seqscan = off
@@ -23,11 +23,11 @@ begin
         select k.id from message as k where k.workspace_id = ws and k.conversation_id = c.id offset 0
       ) as m
     ) as x
-    where anew or not exists (select from search_text as s where s.workspace_id = ws and s.record_id = x.id offset 0);
+    where is_retag or not exists (select from search_text as s where s.workspace_id = ws and s.record_id = x.id offset 0);
 end $$;
 
--- These texts, in their order: a prefix of about `most` bytes, but at least one. Null without a
--- record.
+-- These texts, in their order: the first ones, up to about `most` bytes, but at least one. Null
+-- without a record.
 create or replace function texts_to_index(ws uuid, records text[], ids uuid[], most integer)
 returns table (text_version text, text text)
   language plpgsql stable

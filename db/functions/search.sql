@@ -91,25 +91,6 @@ returns text
     end)
 $$;
 
--- Texts for the check of phrases, in the order of `ids`: a prefix of about 4 MiB, but at least one.
-create or replace function texts_to_check(ws uuid, ids uuid[]) returns table (id uuid, text text)
-  language plpgsql stable
-  set enable_seqscan = off
-  set enable_bitmapscan = off
-as $$
-#variable_conflict use_column
-declare
-  used bigint := 0;
-begin
-  foreach id in array ids loop
-    text := (
-      select concat_ws(E'\n', f.title, f.description) from feedback as f where f.workspace_id = ws and f.id = texts_to_check.id);
-    used := used + coalesce(octet_length(text), 0);
-    return next;
-    exit when used > 4194304;
-  end loop;
-end $$;
-
 -- The hashes among these that a text has, in blocks from `first_block` on, as texts.
 create or replace function known_hashes(ws uuid, hashes bigint[], first_block integer) returns text[]
   language plpgsql stable

@@ -1,8 +1,9 @@
 -- The search index of a workspace. A feedback is one text; the title and each message of a
 -- conversation are one, too. Each indexed text has a number: feedback below 2^30, conversations from
--- there. A block has the numbers that are equal after a division by 1,024. The words of texts are hashes under the hash key, as in the tag
--- memory. No table has the texts. Rows without a text are deleted: so no hash of a word stays that
--- only purged texts had. Indexes of the type GIN would keep such hashes until REINDEX.
+-- there. A block has the numbers that are equal after a division by 1,024. The words of texts are
+-- hashes under the hash key, as in the tag memory. No table has the texts. Rows without a text are
+-- deleted: so no hash of a word stays that only purged texts had. Indexes of the type GIN would keep
+-- such hashes until REINDEX.
 
 create table search_text (
   workspace_id uuid not null,

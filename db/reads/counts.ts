@@ -55,8 +55,7 @@ export type FeedbackCounts = {
 }
 
 /**
- * Counts feedback, in total and in groups. `cut` spares the texts of most groups, which cost more than
- * their figures. By tag, a feedback counts in the group of each of its tags.
+ * Counts feedback, in total and in groups. By tag, a feedback counts in the group of each of its tags.
  * A week or month without feedback between others has a group as well, if it is the only dimension.
  */
 export const countFeedback = async (sql: Sql, request: CountRequest): Promise<FeedbackCounts> => {
@@ -65,6 +64,7 @@ export const countFeedback = async (sql: Sql, request: CountRequest): Promise<Fe
   const parts = by.map((name) => partsOf(name, declared))
   const keys = parts.map((_, at) => `k${at + 1}`)
   const texts = parts.map(({ text }, at) => `coalesce(${over(text, at)}, '')`)
+  // `cut` leaves out most groups before their texts are made, which cost more than their figures.
   const rows = await sql.unsafe<CountRow[]>(
     `with ${groupsToAdd(request, keys.join())},
     placed as (select g.*, ${rankOf(request)} as rank from (${everyTime(parts)}) as g),

@@ -157,6 +157,8 @@ const FIRST_PLACES = 200
 /** It checks the phrases of at most so many more. */
 const MOST_CHECKED = 2_000
 const CHECKED_AT_ONCE = 100
+/** The most bytes of texts in hand; a first text alone may exceed them. */
+const MOST_CHECKED_BYTES = 4 * 1024 * 1024
 
 /** At least `most` places of feedback that has the words, if there are as many. */
 export const findPlaces = async (sql: Sql, request: SearchRequest): Promise<FoundPlaces> => {
@@ -187,7 +189,8 @@ export const checkTexts = async (
   while (checked < ids.length && matching.length < enough) {
     const part = ids.slice(checked, checked + CHECKED_AT_ONCE)
     const texts = await sql<{ text: string | null }[]>`
-      select text from texts_to_check(${workspaceId}::uuid, ${part}::uuid[])`
+      select text from texts_to_index(
+        ${workspaceId}::uuid, ${part.map(() => 'feedback')}::text[], ${part}::uuid[], ${MOST_CHECKED_BYTES}::int)`
     for (const [at, { text }] of texts.entries()) if (search.matches(text ?? '')) matching.push(part[at]!)
     checked += texts.length
   }
