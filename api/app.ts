@@ -6,13 +6,8 @@ import { checkedToken } from './authenticate.ts'
 import { forOrigins } from './http/cors.ts'
 import { createDocs } from './openapi/docs.ts'
 import { openApiPage } from './openapi/openapi.ts'
-import { identifyAccount } from './operations/accounts.ts'
 import { BATCH_KINDS } from './operations/batch-kinds.ts'
-import { identifyContact, purgeContact } from './operations/contacts.ts'
-import { correctFeedback, deleteFeedback } from './operations/corrections.ts'
-import { createTheme, editTheme } from './operations/themes.ts'
-import { submitConversation } from './operations/conversations.ts'
-import { createFeedback } from './operations/feedbacks.ts'
+import { SUBMISSION_ROUTES } from './operations/submission-routes.ts'
 import { answerMcp, type McpDependencies } from './mcp/mcp.ts'
 import type { Metrics } from './operators/metrics.ts'
 import { operatorOnly } from './operators/operator-only.ts'
@@ -29,7 +24,7 @@ import { requestIdOf } from './http/request-id.ts'
 import type { Handler } from './serve.ts'
 import { createOpenFiles } from './page-files.ts'
 import { answerStartPage } from './start-page.ts'
-import type { AnySubmissionKind, IntakeDependencies } from './submit/intake.ts'
+import type { IntakeDependencies } from './submit/intake.ts'
 import { submit } from './submit/submit.ts'
 import { submitBatch } from './submit/submit-batch.ts'
 import { spanOf, traceRequests } from './trace-requests.ts'
@@ -124,7 +119,6 @@ const UNPARSED = { parse: 'none' } as const
 const createRoutes = (dependencies: AppDependencies) => {
   const { intake, receipts, isReady, board, overview, metrics, tracing } = dependencies
   const timed = createTimed(dependencies.answered, tracing)
-  const handlerOf = (kind: AnySubmissionKind) => timed((arrival) => submit(intake, kind, arrival))
   const forOperators =
     (page: Handler) =>
     ({ request }: { request: Request }): Promise<Response> =>
@@ -132,12 +126,7 @@ const createRoutes = (dependencies: AppDependencies) => {
   const sendFile = createOpenFiles()
   const docs = createDocs({ basePath: DOCS_PATH, documentPath: DOCUMENT_PATH, sendFile })
 
-  return addReads(createEmptyApp(), dependencies, timed)
-    .post(`${BASE_PATH}/feedbacks`, handlerOf(createFeedback), UNPARSED)
-    .post(`${BASE_PATH}/contacts/identify`, handlerOf(identifyContact), UNPARSED)
-    .post(`${BASE_PATH}/contacts/purge`, handlerOf(purgeContact), UNPARSED)
-    .post(`${BASE_PATH}/accounts/identify`, handlerOf(identifyAccount), UNPARSED)
-    .post(`${BASE_PATH}/conversations`, handlerOf(submitConversation), UNPARSED)
+  return addRecordRoutes(createEmptyApp(), dependencies, timed)
     .post(
       `${BASE_PATH}/batch`,
       timed((arrival) => submitBatch(intake, BATCH_KINDS, arrival)),
@@ -160,8 +149,8 @@ const createRoutes = (dependencies: AppDependencies) => {
     .all(`${BOARD_PATH}/*`, forOperators(board), UNPARSED)
 }
 
-/** Adds the routes that read or change stored records and settings, for programs and for agents. */
-const addReads = (
+/** Adds the routes that submit, read, or change settings, for programs and for agents. */
+const addRecordRoutes = (
   app: ReturnType<typeof createEmptyApp>,
   dependencies: AppDependencies,
   timed: ReturnType<typeof createTimed>,
@@ -171,6 +160,10 @@ const addReads = (
     timed((arrival) => answerMcp(dependencies.mcp, arrival)),
     UNPARSED,
   )
+  for (const { method, path, kind } of SUBMISSION_ROUTES) {
+    const handle = timed((arrival, { id }) => submit(dependencies.intake, kind, { ...arrival, target: id }))
+    app.route(method, `${BASE_PATH}${path}`, handle, UNPARSED)
+  }
   const put = timed((arrival, { source = '' }) => putSource(dependencies, arrival, source))
   app.put(`${BASE_PATH}/sources/:source`, put, UNPARSED)
   for (const { method, path, handle } of WEBHOOK_ROUTES) {
@@ -181,12 +174,6 @@ const addReads = (
     const handle = timed((arrival, params) => answerRead(dependencies.reads, arrival, handlerFor(params)))
     app.get(`${BASE_PATH}${path}`, handle)
   }
-  const changing = (kind: AnySubmissionKind) =>
-    timed((arrival, params) => submit(dependencies.intake, kind, { ...arrival, target: params['id'] }))
-  app.patch(`${BASE_PATH}/feedbacks/:id`, changing(correctFeedback), UNPARSED)
-  app.post(`${BASE_PATH}/themes`, changing(createTheme), UNPARSED)
-  app.patch(`${BASE_PATH}/themes/:id`, changing(editTheme), UNPARSED)
-  app.delete(`${BASE_PATH}/feedbacks/:id`, changing(deleteFeedback), UNPARSED)
   return app
 }
 

@@ -71,6 +71,7 @@ export const createClient = (connection: Connection) => {
     (path: string, method?: Sent['method']) =>
     (body: unknown, { idempotencyKey = crypto.randomUUID(), waitSeconds }: CallOptions = {}) =>
       submitOne(connection, { path, method, body, idempotencyKey, waitSeconds })
+  const read = async (path: string): Promise<unknown> => (await send(connection, { path }, patienceOf(connection))).body
   return {
     ...createReads(connection),
     createFeedback: submit('/feedbacks') as Submit<FeedbackSubmission, FeedbackCreated>,
@@ -79,15 +80,15 @@ export const createClient = (connection: Connection) => {
     submitConversation: submit('/conversations') as Submit<Conversation>,
     /** Sets what a person knows better than the source. Requires a token of scope `edit` or `admin`. */
     correctFeedback: (id: string, correction: Correction, options?: CallOptions) =>
-      submit(`/feedbacks/${encodeURIComponent(id)}`, 'PATCH')(correction, options) as Promise<Accepted<Success>>,
+      submit(pathOf('/feedbacks', id), 'PATCH')(correction, options) as Promise<Accepted<Success>>,
     /** Deletes a feedback for good. Requires an admin token. 404: there is no such feedback. */
     deleteFeedback: (id: string, options?: CallOptions) =>
-      submit(`/feedbacks/${encodeURIComponent(id)}`, 'DELETE')(undefined, options) as Promise<Accepted<Success>>,
+      submit(pathOf('/feedbacks', id), 'DELETE')(undefined, options) as Promise<Accepted<Success>>,
     /** Makes a theme from feedback. Requires a token of scope `edit` or `admin`. */
     createTheme: submit('/themes') as Submit<NewTheme, ThemeCreated>,
     /** Renames, hides or merges a theme, or puts feedback into it. Requires a token of scope `edit` or `admin`. */
     editTheme: (id: string, edit: ThemeEdit, options?: CallOptions) =>
-      submit(`/themes/${encodeURIComponent(id)}`, 'PATCH')(edit, options) as Promise<Accepted<Success>>,
+      submit(pathOf('/themes', id), 'PATCH')(edit, options) as Promise<Accepted<Success>>,
     /** Requires an admin token. 404: no contact matches. */
     purgeContact: submit('/contacts/purge') as Submit<PurgeRequest>,
     /**
@@ -99,7 +100,7 @@ export const createClient = (connection: Connection) => {
       submitTogether(connection, items, options?.waitSeconds),
     /** Replaces the settings of a source. Requires an admin token. */
     putSource: async (source: string, settings: SourceSettings): Promise<Source> => {
-      const sent = { method: 'PUT', path: `/sources/${encodeURIComponent(source)}`, body: settings } as const
+      const sent = { method: 'PUT', path: pathOf('/sources', source), body: settings } as const
       return ((await send(connection, sent, patienceOf(connection))).body as SourceFound).source
     },
     /**
@@ -108,23 +109,19 @@ export const createClient = (connection: Connection) => {
      */
     createWebhook: async (settings: WebhookSettings): Promise<WebhookCreated> =>
       (await send(connection, { path: '/webhooks', body: settings }, async () => false)).body as WebhookCreated,
-    listWebhooks: async (): Promise<WebhookPage> =>
-      (await send(connection, { path: '/webhooks' }, patienceOf(connection))).body as WebhookPage,
+    listWebhooks: async (): Promise<WebhookPage> => (await read('/webhooks')) as WebhookPage,
     getWebhook: async (id: string): Promise<Webhook> =>
-      ((await send(connection, { path: webhookPath(id) }, patienceOf(connection))).body as { webhook: Webhook })
-        .webhook,
+      ((await read(pathOf('/webhooks', id))) as { webhook: Webhook }).webhook,
     deleteWebhook: async (id: string): Promise<void> => {
-      await send(connection, { method: 'DELETE', path: webhookPath(id) }, patienceOf(connection))
+      await send(connection, { method: 'DELETE', path: pathOf('/webhooks', id) }, patienceOf(connection))
     },
     /** The receipt of a submission. */
-    getSubmission: async (id: string): Promise<Receipt> => {
-      const sent = { path: `/submissions/${encodeURIComponent(id)}` }
-      return ((await send(connection, sent, patienceOf(connection))).body as SubmissionFound).submission
-    },
+    getSubmission: async (id: string): Promise<Receipt> =>
+      ((await read(pathOf('/submissions', id))) as SubmissionFound).submission,
   }
 }
 
-const webhookPath = (id: string): string => `/webhooks/${encodeURIComponent(id)}`
+const pathOf = (list: string, id: string): string => `${list}/${encodeURIComponent(id)}`
 
 const submitOne = async (connection: Connection, sent: Sent): Promise<Accepted<object>> => {
   const { status, body, headers } = await send(connection, sent, patienceOf(connection))

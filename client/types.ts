@@ -141,6 +141,7 @@ export type Correction = {
   readonly isHidden?: boolean | null | undefined
 }
 
+/** A theme that a person makes from feedback. */
 export type NewTheme = {
   /** The name. */
   readonly name: string
@@ -376,6 +377,8 @@ export type Feedback = {
   readonly themeId?: string | undefined
   /** What gave it the theme: a `person`, a `tag`, or its `likeness` to other texts. */
   readonly themeBy?: string | undefined
+  /** An id that feedback with nearly the same text shares. Left out if there is no other. */
+  readonly similarId?: string | undefined
   /** The name of the theme, as it is now. */
   readonly themeName?: string | undefined
   /** The system that the feedback comes from. */

@@ -5,7 +5,7 @@ import { addShare, ALL, type Sums, sumOf } from './sums.ts'
  * A theme of a workspace. `tags`: hashes of the tags that place texts in it. `isMerged`: a person has
  * merged it into another one. Its texts still are its own, so the merge can be taken back.
  */
-export type Theme = { readonly number: number; readonly tags: readonly number[]; readonly isMerged?: boolean }
+export type ThemeByTags = { readonly number: number; readonly tags: readonly number[]; readonly isMerged?: boolean }
 
 /** The hashes of the terms of a text, and of the keys of its tags. */
 export type ThemeText = { readonly terms: readonly number[]; readonly tags: readonly number[] }
@@ -18,7 +18,7 @@ export type RecentText = ThemeText & { readonly id: string; readonly hasTheme: b
 
 /** What the themes need of a workspace. They change it as texts come. */
 export type ThemeMemory = {
-  readonly themes: Theme[]
+  readonly themes: ThemeByTags[]
   /** The last texts before those of the job, the oldest first. */
   recent: RecentText[]
   readonly sums: Sums
@@ -29,7 +29,7 @@ export type ThemeMemory = {
 
 /** A text that got its theme. */
 export type PlacedText = { readonly id: string; readonly placed: Placed }
-export type ThemeDecisions = { readonly placed: PlacedText[]; readonly opened: Theme[] }
+export type ThemeDecisions = { readonly placed: PlacedText[]; readonly opened: ThemeByTags[] }
 
 const MOST_THEMES = 40
 export const RECENT_TEXTS = 500
@@ -137,7 +137,7 @@ const openTheme = (memory: ThemeMemory, decisions: ThemeDecisions, { tags }: The
   const open = recent.filter((text) => !text.tags.some((tag) => withTheme.has(tag)))
   const tag = tags.find((each) => open.filter((text) => text.tags.includes(each)).length >= OPENING_TEXTS)
   if (tag === undefined) return
-  const theme: Theme = { number: Math.max(0, ...themes.map(({ number }) => number)) + 1, tags: [tag] }
+  const theme: ThemeByTags = { number: Math.max(0, ...themes.map(({ number }) => number)) + 1, tags: [tag] }
   themes.push(theme)
   decisions.opened.push(theme)
   for (let age = recent.length - 1; age >= 0; age--) placeWaiting(memory, decisions, { age, isLong: false })

@@ -39,9 +39,9 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // The tagger uses neither Postgres nor Redis.
   tagger: ['contract', 'runtime'],
   // Decides by what the tagger reads in a text, and by sums that the caller brings.
-  meaning: ['runtime', 'tagger'],
+  meaning: ['contract', 'runtime', 'tagger'],
   worker: ['contract', 'fold', 'runtime', 'queue', 'db', 'tagger', 'meaning'],
-  cli: ['contract', 'runtime', 'queue', 'db', 'health', 'tagger', 'cli/progress-bar.ts', 'cli/start'],
+  cli: ['contract', 'runtime', 'queue', 'db', 'health', 'tagger', 'meaning', 'cli/progress-bar.ts', 'cli/start'],
   'cli/progress-bar.ts': [],
   // `npm start` starts the servers. Its child processes connect to them.
   'cli/start': ['contract', 'runtime'],

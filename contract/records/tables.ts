@@ -1,6 +1,7 @@
 import { postgresDateTime } from '../date-time.ts'
 import type { ColumnTypes, RecordTable } from './columns.ts'
 import { KEYS } from './keys.ts'
+import { MEANINGS } from './meanings.ts'
 import { PROFILES } from './profiles.ts'
 import { SOURCES } from './sources.ts'
 import { TEXTS } from './texts.ts'
@@ -9,7 +10,7 @@ import { TEXTS } from './texts.ts'
 // rows, the SQL that writes and reads them (db/functions/records-*.sql), the reference of reads,
 // and the columns that the fold copies and the import knows. The tables are in db/migrations/.
 
-export const TABLES = { ...PROFILES, ...TEXTS, ...SOURCES, ...KEYS } as const
+export const TABLES = { ...PROFILES, ...TEXTS, ...MEANINGS, ...SOURCES, ...KEYS } as const
 
 export type TableName = keyof typeof TABLES
 

@@ -74,18 +74,16 @@ returns table (
   set plan_cache_mode = force_generic_plan
 as $$
 declare
-  positions bigint[];
-  kinds text[];
-  read_kinds text[];
-  ids uuid[];
+  page record;
   records text[];
 begin
   select g.change_position, g.forgotten_position into last, forgotten from workspace_progress as g where g.workspace_id = ws;
   if not found then return; end if;
   return next;
   -- No record has the kind null, so that a tombstone is not read.
-  select array_agg(c.at), array_agg(c.kind), array_agg(case when not c.gone then c.kind end), array_agg(c.id)
-  into positions, kinds, read_kinds, ids
+  select array_agg(c.at) as positions, array_agg(c.kind) as kinds,
+    array_agg(case when not c.gone then c.kind end) as read_kinds, array_agg(c.id) as ids
+  into page
   from (
     (select r.change_position, 'feedback', r.id, false from feedback as r
       where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
@@ -115,13 +113,13 @@ begin
       where t.workspace_id = ws and t.position > after order by t.position limit most)
     order by 1 limit most
   ) as c (at, kind, id, gone);
-  if ids is null then return; end if;
-  records := array(select r.record from read_records(ws, read_kinds, ids, most_bytes) as r order by r.place);
-  for place in 1 .. least(cardinality(records) + 1, cardinality(ids)) loop
-    "position" := positions[place];
-    kind := kinds[place];
-    id := ids[place];
-    gone := read_kinds[place] is null;
+  if page.ids is null then return; end if;
+  records := array(select r.record from read_records(ws, page.read_kinds, page.ids, most_bytes) as r order by r.place);
+  for place in 1 .. least(cardinality(records) + 1, cardinality(page.ids)) loop
+    "position" := page.positions[place];
+    kind := page.kinds[place];
+    id := page.ids[place];
+    gone := page.read_kinds[place] is null;
     merged_into := case when gone then nullif(current_id(ws, kind, id), id) end;
     record := records[place];
     return next;

@@ -76,29 +76,6 @@ begin
     from feedback_view as t where t.workspace_id = ws and t.id = any (ids);
 end $$;
 
-create or replace function theme_json(ws uuid, record_id uuid) returns text
-  language plpgsql stable as $$
-begin
-  return (
-    select concat('{', concat_ws(',',
-    '"id":' || to_json(t.id), '"name":' || to_json(t.name), '"isHidden":' || to_json(t.is_hidden),
-    '"mergedInto":' || to_json(t.merged_into), '"createdAt":' || json_time(t.created_at)
-    ), '}')
-    from theme as t where t.workspace_id = ws and t.id = record_id
-  );
-end $$;
-
-create or replace function feedback_category_json(ws uuid, record_id uuid) returns text
-  language plpgsql stable as $$
-begin
-  return (
-    select concat('{', concat_ws(',',
-    '"id":' || to_json(t.id), '"title":' || to_json(t.title)
-    ), '}')
-    from feedback_category as t where t.workspace_id = ws and t.id = record_id
-  );
-end $$;
-
 create or replace function conversation_json(ws uuid, record_id uuid) returns text
   language plpgsql stable as $$
 declare
@@ -127,5 +104,28 @@ begin
     '"sourceUrl":' || to_json(t.source_url), '"rawData":' || t.raw_data::text, '"createdAt":' || json_time(t.created_at)
     ), '}')
     from message as t where t.workspace_id = ws and t.id = record_id
+  );
+end $$;
+
+create or replace function theme_json(ws uuid, record_id uuid) returns text
+  language plpgsql stable as $$
+begin
+  return (
+    select concat('{', concat_ws(',',
+    '"id":' || to_json(t.id), '"name":' || to_json(t.name), '"isHidden":' || to_json(t.is_hidden),
+    '"mergedInto":' || to_json(t.merged_into), '"createdAt":' || json_time(t.created_at)
+    ), '}')
+    from theme as t where t.workspace_id = ws and t.id = record_id
+  );
+end $$;
+
+create or replace function feedback_category_json(ws uuid, record_id uuid) returns text
+  language plpgsql stable as $$
+begin
+  return (
+    select concat('{', concat_ws(',',
+    '"id":' || to_json(t.id), '"title":' || to_json(t.title)
+    ), '}')
+    from feedback_category as t where t.workspace_id = ws and t.id = record_id
   );
 end $$;

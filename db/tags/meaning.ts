@@ -32,7 +32,7 @@ export const recallSums = (sql: Sql, workspaceId: string, hashes: Iterable<numbe
     select hash::float8 as hash, texts_with as "textsWith", to_json(cells) as cells, to_json(texts) as texts
     from known_meaning(${workspaceId}::uuid, ${[...hashes]}::bigint[])`.execute()
 
-/** Stored feedback that may be near-identical: `bands` are those that it has in common. */
+/** Stored feedback that may be near-identical: `bands`: the bands that it shares. */
 export type NearText = { id: string; bands: number[]; marks: Uint8Array; similarId: string | null }
 
 export const findNearTexts = (

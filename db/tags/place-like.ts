@@ -1,11 +1,11 @@
 import type { Sql } from '../connection/postgres.ts'
 
 /** A text with its terms as stored hashes, and the number of its theme. */
-export type PlacedText = { id: string; terms: number[]; theme: number }
+export type TextOfTheme = { id: string; terms: number[]; theme: number }
 
 /** The texts that people put into themes, in the order of acceptance. */
-export const readExamples = (sql: Sql, workspaceId: string): Promise<PlacedText[]> =>
-  sql<PlacedText[]>`
+export const readExamples = (sql: Sql, workspaceId: string): Promise<TextOfTheme[]> =>
+  sql<TextOfTheme[]>`
     select s.record_id as id, to_json(s.terms) as terms, s.theme_cell / 2 as theme
     from meaning_share as s join feedback as f on f.workspace_id = s.workspace_id and f.id = s.record_id
     where s.workspace_id = ${workspaceId} and f.theme_by = 'person' and s.theme_cell is not null
@@ -14,10 +14,10 @@ export const readExamples = (sql: Sql, workspaceId: string): Promise<PlacedText[
 const TEXTS_AT_ONCE = 500
 
 /** The feedback that was placed by its likeness, in pages. */
-export const readLike = async function* (sql: Sql, workspaceId: string): AsyncGenerator<PlacedText[]> {
+export const readLike = async function* (sql: Sql, workspaceId: string): AsyncGenerator<TextOfTheme[]> {
   let after = '00000000-0000-0000-0000-000000000000'
   for (;;) {
-    const rows = await sql<PlacedText[]>`
+    const rows = await sql<TextOfTheme[]>`
       select s.record_id as id, to_json(s.terms) as terms, s.theme_cell / 2 as theme
       from meaning_share as s join feedback as f on f.workspace_id = s.workspace_id and f.id = s.record_id
       where s.workspace_id = ${workspaceId} and s.record_id > ${after}::uuid and f.theme_by = 'likeness'

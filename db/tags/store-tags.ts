@@ -81,7 +81,7 @@ export type Share = {
 }
 
 /** What was found in a text. Hashes are in their stored form. */
-export type TextMeaning = {
+export type StoredMeaning = {
   mood: number | null
   kind: TextKind | null
   theme: number | null
@@ -99,7 +99,7 @@ export type TextMeaning = {
 type Tagged = Pick<StoredText, 'record' | 'id' | 'number' | 'textVersion' | 'teaches'> & {
   tags: readonly string[]
   share: Share
-  meaning: TextMeaning
+  meaning: StoredMeaning
 }
 
 /** Themes that the texts open, and earlier texts that they change. */
@@ -156,7 +156,7 @@ export const storeTags = async (
 
 type TagsToStore = { taggerVersion: number; tagged: readonly Tagged[]; found: FoundMeaning; maxTerms: number }
 
-const rowOfMeaning = (meaning: TextMeaning) => ({
+const rowOfMeaning = (meaning: StoredMeaning) => ({
   mood: meaning.mood,
   kind: meaning.kind,
   theme: meaning.theme,

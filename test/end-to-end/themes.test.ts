@@ -47,7 +47,7 @@ describe('a theme that a person makes', () => {
     const { themeId, themeName, themeBy } = (await read(`/feedbacks/${id}`)).feedback as Shown
     return { ...(themeId && { themeId }), ...(themeName && { themeName }), ...(themeBy && { themeBy }) }
   }
-  const theme = async (id: string): Promise<Theme> => (await read(`/themes/${id}`))['theme']
+  const theme = async (id: string): Promise<Theme> => (await read(`/themes/${id}`)).theme as Theme
   const listed = async (query: string): Promise<string[]> =>
     ((await read(`/feedbacks${query}`))['feedbacks'] as unknown as Shown[]).map(({ id }) => id).toSorted()
   const countOf = async (id: string): Promise<number | undefined> =>

@@ -16,7 +16,7 @@ export const createTheme = (state: ThemeState, submission: SubmissionOf<'create_
   if (state.themes.has(id) || !body.feedbackIds.some((each) => state.feedbacks.has(each))) return 'superseded'
   const numbers = { name: originalNumber ?? number }
   state.themes.set(id, { name: body.name, isHidden: false, mergedInto: null, numbers })
-  place(state, submission, body.feedbackIds, id)
+  place(state, submission, { ids: body.feedbackIds, themeId: id })
   return 'applied'
 }
 
@@ -36,16 +36,15 @@ export const editTheme = (state: ThemeState, submission: SubmissionOf<'edit_them
     mergedInto: fresh.includes('mergedInto') ? (body.mergedInto ?? null) : theme.mergedInto,
     numbers: { ...theme.numbers, ...Object.fromEntries(fresh.map((member) => [member, originalNumber ?? number])) },
   })
-  const isPlaced = place(state, submission, body.feedbackIds ?? [], body.id)
-  const isRemoved = place(state, submission, body.removedFeedbackIds ?? [], null)
+  const isPlaced = place(state, submission, { ids: body.feedbackIds ?? [], themeId: body.id })
+  const isRemoved = place(state, submission, { ids: body.removedFeedbackIds ?? [], themeId: null })
   return fresh.length > 0 || isPlaced || isRemoved ? 'applied' : 'superseded'
 }
 
 const place = (
   state: ThemeState,
   submission: SubmissionOf<'create_theme' | 'edit_theme'>,
-  ids: readonly string[],
-  themeId: string | null,
+  { ids, themeId }: { ids: readonly string[]; themeId: string | null },
 ): boolean => {
   const states = ids.map((id) =>
     correctFeedback(state, { ...submission, operation: 'correct_feedback', body: { id, themeId } }),

@@ -1,7 +1,7 @@
-import type { FoundMeaning, TextMeaning } from '../../db/tags/store-tags.ts'
+import type { FoundMeaning, StoredMeaning } from '../../db/tags/store-tags.ts'
 
-/** A text of which nothing is found but its tags. */
-export const NO_MEANING: TextMeaning = {
+/** A text with tags and nothing else found. */
+export const NO_MEANING: StoredMeaning = {
   mood: null,
   kind: null,
   theme: null,

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { keyedHash, type Realm } from '../../contract/identity/keys.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { recallSums, recallThemes } from '../../db/tags/meaning.ts'
-import type { FoundMeaning, StoredText, TextMeaning } from '../../db/tags/store-tags.ts'
+import type { FoundMeaning, StoredText, StoredMeaning } from '../../db/tags/store-tags.ts'
 import { storedHashes } from '../../db/tags/tag-hashes.ts'
 import { themeCell } from '../../meaning/cells.ts'
 import { moodOfSatisfaction } from '../../meaning/judge.ts'
@@ -23,7 +23,7 @@ export const findMeaning = async (
   sql: Sql,
   realm: Realm,
   { texts, allTexts }: { texts: readonly TaggedText[]; allTexts: number },
-): Promise<{ meanings: TextMeaning[]; found: FoundMeaning }> => {
+): Promise<{ meanings: StoredMeaning[]; found: FoundMeaning }> => {
   const { workspaceId } = realm
   const ids = new Set(texts.map(({ stored }) => stored.id))
   const { themes, last } = await recallThemes(sql, { workspaceId, except: [...ids], mostLast: RECENT_TEXTS })
@@ -101,7 +101,7 @@ const recallSumsOf = async (
   return { sums, textsWith }
 }
 
-type OwnMeaning = Omit<TextMeaning, 'similarId' | 'bands' | 'marks'>
+type OwnMeaning = Omit<StoredMeaning, 'similarId' | 'bands' | 'marks'>
 
 const meaningsOf = (meant: readonly MeantText[], { texts, placed }: Meanings): OwnMeaning[] => {
   const placedOf = new Map(placed.map((each) => [each.id, each.placed]))

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { findNearTexts } from '../../db/tags/meaning.ts'
-import type { TextMeaning } from '../../db/tags/store-tags.ts'
+import type { StoredMeaning } from '../../db/tags/store-tags.ts'
 import { isNearIdentical, type Signature } from '../../meaning/near-identical.ts'
 
 type Signed = { id: string; signature: Signature | undefined }
@@ -10,7 +10,7 @@ type Compared = Pick<Signature, 'marks'> & { id: string; similarId: string | nul
 
 /** `joined`: stored feedback that gets an id that it shares. */
 export type Similar = {
-  of: (id: string) => Pick<TextMeaning, 'similarId' | 'bands' | 'marks'>
+  of: (id: string) => Pick<StoredMeaning, 'similarId' | 'bands' | 'marks'>
   joined: { id: string; similarId: string }[]
 }
 

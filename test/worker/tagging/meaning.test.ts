@@ -112,7 +112,7 @@ describe('the meaning of texts', () => {
 
   it('have an id that nearly the same texts share, as long as there are two', async () => {
     const rig = await createPurgeRig(sql)
-    const text = 'I was charged twice for my order and nobody answers my letters about it.'
+    const text = 'I was charged twice for my order and no one answers my letters about it.'
     await rig.identify({ id: 'a', properties: {} })
     const more = { contactId: 'a', isExternalContactId: true }
     const [one] = await submit(rig, [text, 'Something else entirely'], {})
