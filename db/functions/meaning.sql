@@ -22,7 +22,6 @@ begin
     perform place_waiting(ws, t.id, t.theme, t.theme_cell);
   end loop;
   for t in select j.id, j.similar_id from jsonb_to_recordset(others -> 'joined') as j (id uuid, similar_id uuid) loop
-    perform take_off_sums(ws, array[t.id]);
     perform join_similar(ws, t.id, t.similar_id);
   end loop;
   perform forget_oldest_meaning(ws);
@@ -38,11 +37,14 @@ begin
   update meaning_share as s set theme_cell = cell where s.workspace_id = ws and s.record_id = record and s.theme_cell is null;
   if not found then return; end if;
   perform count_theme(ws, array[record], 1);
-  perform take_off_sums(ws, array[record]);
   at := reserve_positions(ws, 1) + 1;
-  update feedback as f set theme_id = theme_of, theme_by = 'likeness', change_position = at
-  where f.workspace_id = ws and f.id = record and f.theme_id is null;
-  if found then return; end if;
+  perform from feedback as f where f.workspace_id = ws and f.id = record and f.theme_id is null;
+  if found then
+    perform take_off_sums(ws, array[record]);
+    update feedback as f set theme_id = theme_of, theme_by = 'likeness', change_position = at
+    where f.workspace_id = ws and f.id = record;
+    return;
+  end if;
   update conversation as c set theme_id = theme_of, change_position = at
   where c.workspace_id = ws and c.id = record and c.theme_id is null;
 end $$;
@@ -204,8 +206,11 @@ end $$;
 create or replace function join_similar(ws uuid, record uuid, with_id uuid) returns void
   language plpgsql as $$
 begin
+  perform from feedback as f where f.workspace_id = ws and f.id = record and f.similar_id is null;
+  if not found then return; end if;
+  perform take_off_sums(ws, array[record]);
   update feedback as f set similar_id = with_id, change_position = reserve_positions(ws, 1) + 1
-  where f.workspace_id = ws and f.id = record and f.similar_id is null;
+  where f.workspace_id = ws and f.id = record;
 end $$;
 
 -- A feedback that is left alone has no similar one any more.

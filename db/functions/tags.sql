@@ -150,8 +150,7 @@ declare
   );
   gained text[] := '{}';
 begin
-  perform take_off_sums(ws, array(
-    select r.id from jsonb_to_recordset(tagged) as r (id uuid, judged boolean) where r.id = any (standing) and not r.judged));
+  perform take_off_sums(ws, standing);
   for t in
     select r.record, r.id, r.tags, r.judged, r.mood, r.kind, r.theme_by, r.similar_id, h.id as theme_id
     from jsonb_to_recordset(tagged) as r (record text, id uuid, tags text[], judged boolean, mood double precision, kind text,
