@@ -44,7 +44,8 @@ const JOINED: Readonly<Record<string, (description: string) => v.GenericSchema>>
   themeId: (description) => optional(text(description)),
 }
 
-const schemaOf = <T extends TableName>(name: T): v.GenericSchema<ReadRecord<T>> => {
+/** `more`: members of the record that only a list has. */
+export const schemaOf = <T extends TableName>(name: T, more: v.ObjectEntries = {}): v.GenericSchema<ReadRecord<T>> => {
   const { columns, joined = {}, about: description = '' }: RecordTable = TABLES[name]
   const members = Object.values(columns).flatMap((column): [string, v.GenericSchema][] =>
     column.read === undefined ? [] : [[column.read, memberOf(column)]],
@@ -52,7 +53,7 @@ const schemaOf = <T extends TableName>(name: T): v.GenericSchema<ReadRecord<T>> 
   const others = Object.entries(joined).map(
     ([member, { about: meaning }]) => [member, JOINED[member]!(meaning)] as const,
   )
-  return about(v.object(Object.fromEntries([...members, ...others])), description) as never
+  return about(v.object(Object.fromEntries([...members, ...others, ...Object.entries(more)])), description) as never
 }
 
 const memberOf = ({
