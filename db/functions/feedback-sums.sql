@@ -46,9 +46,7 @@ begin
       select k.source, k.rating, k.contact_id, k.account_id, k.project_id, k.theme_id, k.kind, k.tags, k.created_at from feedback as k
       where k.workspace_id = ws and k.change_position = p.at and not k.is_hidden offset 0
     ) as r
-    left join lateral (
-      select k.summed_low, k.summed_high from source as k where k.workspace_id = ws and k.source = r.source offset 0
-    ) as s on true
+    left join lateral (select k.* from source as k where k.workspace_id = ws and k.source = r.source offset 0) as s on true
   )
   select array_agg(c.dimension), array_agg(coalesce(c.key, category_id(ws, c.tag), no_key())), array_agg(c.tag),
     array_agg(coalesce(c.period, '-infinity')), array_agg(coalesce(c.source, '')), array_agg(coalesce(c.rating, 'NaN')),
@@ -77,10 +75,9 @@ begin
   ) as c;
   insert into feedback_sum as s (workspace_id, dimension, key, tag, period, source, rating, feedback, rated, bad, satisfaction)
   select g.workspace_id, c.dimension, c.key, c.tag, c.period, c.source, c.rating, c.feedback, c.rated, c.bad, c.satisfaction
-  from workspace_progress as g cross join unnest(
-    dimensions, keys, tags, periods, sources, ratings, counts, rated_counts, bad_counts, satisfactions) as c (
-    dimension, key, tag, period, source, rating, feedback, rated, bad, satisfaction)
-  where g.workspace_id = ws
+  from workspace_progress as g
+  cross join unnest(dimensions, keys, tags, periods, sources, ratings, counts, rated_counts, bad_counts, satisfactions)
+    as c (dimension, key, tag, period, source, rating, feedback, rated, bad, satisfaction) where g.workspace_id = ws
   on conflict (workspace_id, dimension, key, period, source, rating) do update set feedback = s.feedback + excluded.feedback,
     rated = s.rated + excluded.rated, bad = s.bad + excluded.bad, satisfaction = s.satisfaction + excluded.satisfaction;
   if sign < 0 then perform remove_empty_sums(ws, dimensions, keys, periods, sources, ratings); end if;
