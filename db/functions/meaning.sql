@@ -205,11 +205,14 @@ end $$;
 -- Lets a feedback share an id with a text that is nearly the same.
 create or replace function join_similar(ws uuid, record uuid, with_id uuid) returns void
   language plpgsql as $$
+declare
+  at bigint;
 begin
   perform from feedback as f where f.workspace_id = ws and f.id = record and f.similar_id is null;
   if not found then return; end if;
   perform take_off_sums(ws, array[record]);
-  update feedback as f set similar_id = with_id, change_position = reserve_positions(ws, 1) + 1
+  at := reserve_positions(ws, 1) + 1;
+  update feedback as f set similar_id = with_id, change_position = at
   where f.workspace_id = ws and f.id = record;
 end $$;
 
@@ -219,12 +222,14 @@ create or replace function leave_similar(ws uuid, similar_ids uuid[]) returns vo
 declare
   similar_to uuid;
   left_ids uuid[];
+  at bigint;
 begin
   foreach similar_to in array similar_ids loop
     left_ids := array(select f.id from feedback as f where f.workspace_id = ws and f.similar_id = similar_to limit 2);
     continue when cardinality(left_ids) <> 1;
     perform take_off_sums(ws, left_ids);
-    update feedback set similar_id = null, change_position = reserve_positions(ws, 1) + 1 where workspace_id = ws and id = left_ids[1];
+    at := reserve_positions(ws, 1) + 1;
+    update feedback set similar_id = null, change_position = at where workspace_id = ws and id = left_ids[1];
   end loop;
 end $$;
 
@@ -237,6 +242,7 @@ as $$
 declare
   m record;
   moves integer := 0;
+  at bigint;
 begin
   if not lock_progress(ws) then return 0; end if;
   for m in
@@ -249,7 +255,8 @@ begin
     perform take_off_sums(ws, array[m.id]);
     update meaning_share as s set theme_cell = m.cell where s.workspace_id = ws and s.record_id = m.id;
     perform count_theme(ws, array[m.id], 1);
-    update feedback as f set theme_id = m.theme_id, change_position = reserve_positions(ws, 1) + 1
+    at := reserve_positions(ws, 1) + 1;
+    update feedback as f set theme_id = m.theme_id, change_position = at
     where f.workspace_id = ws and f.id = m.id;
     moves := moves + 1;
   end loop;
