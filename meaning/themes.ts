@@ -94,11 +94,11 @@ const themeOfTags = ({ themes, textsWith }: ThemeMemory, hashes: readonly number
 const KNOWN_TEXTS = 2
 const KNOWN_LIFT = 4
 /** The weight of a text that is placed by likeness. */
-const LIKENESS_WEIGHT = 0.05
+const LIKENESS_WEIGHT = 0.15
 /** So many texts with the terms of the whole workspace are mixed into each theme. */
 const USUAL_TEXTS = 2.5
 /** Small themes count as if they had so many texts more, or the largest would take too much. */
-const EVEN_TEXTS = 20
+const EVEN_TEXTS = 10
 
 /**
  * The likeliest theme by the terms, as a mixture of themes with independent terms. Undefined if the
