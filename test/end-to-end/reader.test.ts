@@ -74,7 +74,7 @@ describe('the role of readers', () => {
     await service?.stop()
   })
 
-  it('has 17 documented queries', () => assert.equal(QUERIES.length, 17))
+  it('has 18 documented queries', () => assert.equal(QUERIES.length, 18))
   for (const [title, query] of QUERIES) {
     it(`can ask: ${title}`, async () => {
       assert.notEqual((await reader.unsafe(query)).length, 0)

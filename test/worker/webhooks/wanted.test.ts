@@ -37,8 +37,8 @@ const prepare = async (scope: Partial<WebhookScope>) => {
     feedback: async (count: number, tags: readonly string[] | null, source = 'Mail'): Promise<string[]> => {
       const ids = Array.from({ length: count }, () => randomUUID())
       await sql`
-        insert into feedback (workspace_id, id, description, tags, tags_generated, source, first_number, number, change_position)
-        select ${workspaceId}, id, 'x', ${tags as string[] | null}::text[], true, ${source}, 1, 1, ${position} + place
+        insert into feedback (workspace_id, id, description, tags, tags_generated, tagger_version, source, first_number, number, change_position)
+        select ${workspaceId}, id, 'x', ${tags as string[] | null}::text[], true, ${tags && 1}::int, ${source}, 1, 1, ${position} + place
         from unnest(${ids}::uuid[]) with ordinality as t (id, place)`
       position += count
       await reach()
@@ -46,7 +46,7 @@ const prepare = async (scope: Partial<WebhookScope>) => {
     },
     tag: async (record: string, tags: readonly string[]): Promise<void> => {
       await sql`
-        update feedback set tags = ${tags as string[]}, change_position = ${++position}
+        update feedback set tags = ${tags as string[]}, tagger_version = 1, change_position = ${++position}
         where workspace_id = ${workspaceId} and id = ${record}`
       await reach()
     },
