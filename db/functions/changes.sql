@@ -100,6 +100,12 @@ begin
     (select r.change_position, 'theme', r.id, false from theme as r
       where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
     union all
+    (select r.change_position, 'alert', r.id, false from alert as r
+      where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
+    union all
+    (select r.change_position, 'digest', r.id, false from digest as r
+      where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
+    union all
     (select r.change_position, 'feedback_category', r.id, false from feedback_category as r
       where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
     union all
