@@ -1,8 +1,8 @@
 import type { JsonObject } from '../contract/json.ts'
 import type { Sql } from './connection/postgres.ts'
 
-/** When the workspace was looked at, and the Monday of its last digest. `today`: by the database. */
-export type AlertLook = { lookedAt: string | null; digestWeek: string | null; today: string; staleDays: string[] }
+/** How many looks of the workspace have ended, its texts since then, and the Monday of its last digest. `today`: by the database. */
+export type AlertLook = { looks: number; texts: number; digestWeek: string | null; today: string; staleDays: string[] }
 /** `days`: how many days each is after the first day. */
 export type StoredCount = { subject: string; key: string; source: string; days: number[]; people: number[] }
 export type EarlierAlert = { subject: string; key: string; daysAgo: number }
@@ -18,7 +18,7 @@ export const listDueLooks = async (sql: Sql, most: number): Promise<string[]> =>
 
 export const readLook = async (sql: Sql, workspaceId: string): Promise<AlertLook | undefined> => {
   const [look] = await sql<AlertLook[]>`
-    select looked_at::text as "lookedAt", digest_week::text as "digestWeek", (now() at time zone 'utc')::date::text as today,
+    select looks, texts, digest_week::text as "digestWeek", (now() at time zone 'utc')::date::text as today,
       array(select d::text from unnest(stale_days) as u (d) order by d desc) as "staleDays"
     from alert_look where workspace_id = ${workspaceId}`
   return look
@@ -65,15 +65,15 @@ export const listEarlierAlerts = (sql: Sql, { workspaceId, firstDay }: LookDays)
 type NewAlert = { id: string; subject: string; change: string; key: string; days: number; people: number; expected: number }
 export type NewDigest = { id: string; week: string; changes: readonly JsonObject[] }
 
-/** Stores what a look has found, unless another look has ended since `lookedAt`. Returns whether it did. */
+/** Stores what a look has found, unless another look has ended after `looks`. Returns whether it did. */
 export const storeLook = async (
   sql: Sql,
   { workspaceId, firstDay }: LookDays,
-  look: { lookedAt: string | null; alerts: readonly NewAlert[]; digest: NewDigest | undefined },
+  look: { looks: number; texts: number; alerts: readonly NewAlert[]; digest: NewDigest | undefined },
 ): Promise<boolean> => {
   const digest = look.digest === undefined ? null : sql.json(look.digest as unknown as JsonObject)
   const [row] = await sql<[{ isStored: boolean }]>`
-    select store_look(${workspaceId}::uuid, ${look.lookedAt}::timestamptz, ${firstDay}::date,
+    select store_look(${workspaceId}::uuid, ${look.looks}::int, ${look.texts}::int, ${firstDay}::date,
       ${sql.json([...look.alerts])}::jsonb, ${digest}::jsonb) as "isStored"`
   return row.isStored
 }

@@ -168,10 +168,10 @@ begin
     ) as k group by k.subject;
 end $$;
 
--- Stores what a look has found, and ends it, unless another look has ended since `seen`. found:
+-- Stores what a look has found, and ends it, unless another look has ended after the first `seen` ones. alerts:
 -- [{id, subject, change, key, days, people, expected}]. digest: {id, week, changes}, or null. Returns
 -- whether it did.
-create or replace function store_look(ws uuid, seen timestamptz, first_day date, found jsonb, digest jsonb) returns boolean
+create or replace function store_look(ws uuid, seen integer, seen_texts integer, first_day date, alerts jsonb, digest jsonb) returns boolean
   language plpgsql
   set enable_seqscan = off
 as $$
@@ -181,10 +181,10 @@ declare
   n record;
 begin
   if not lock_progress(ws) then return false; end if;
-  perform from alert_look as l where l.workspace_id = ws and l.looked_at is not distinct from seen;
+  perform from alert_look as l where l.workspace_id = ws and l.looks = seen;
   if not found then return false; end if;
   for n in
-    select f.* from jsonb_to_recordset(store_look.found) as f (
+    select f.* from jsonb_to_recordset(alerts) as f (
       id uuid, subject text, change text, key text, days integer, people integer, expected double precision)
   loop
     perform add_alert(ws, to_jsonb(n), at);
@@ -193,8 +193,9 @@ begin
     perform add_digest(ws, digest, at);
     update alert_look set digest_week = (digest ->> 'week')::date where workspace_id = ws;
   end if;
-  update alert_look as l set looked_at = at, texts = 0, due_at = null where l.workspace_id = ws;
-  update alert_look as l set due_at = latest where l.workspace_id = ws and cardinality(l.stale_days) > 0;
+  update alert_look as l set looked_at = at, looks = l.looks + 1, texts = l.texts - seen_texts, due_at = null where l.workspace_id = ws;
+  -- Texts that came during the look.
+  update alert_look as l set due_at = latest where l.workspace_id = ws and l.texts > 0;
   delete from alert_count as c where c.workspace_id = ws and c.day < first_day;
   return true;
 end $$;

@@ -55,7 +55,7 @@ create index alert_count_day on alert_count (workspace_id, day) where day is not
 
 -- How far the look for alerts has come. position: of the change feed; null before the first look.
 -- stale_days: the days to count again. texts: those since the last look. due_at: null if there is nothing
--- to look at.
+-- to look at. looks: how many have ended.
 create table alert_look (
   workspace_id uuid not null,
   position bigint,
@@ -63,6 +63,7 @@ create table alert_look (
   texts integer not null,
   due_at timestamptz,
   looked_at timestamptz,
+  looks integer not null default 0,
   digest_week date,
   primary key (workspace_id)
 );
