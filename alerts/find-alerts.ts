@@ -1,5 +1,15 @@
 import { compare, type Comparison, type SourceWindow, type Stratum, windowOf } from './compare.ts'
-import { DAYS_OF_WEEK, type Days, HISTORY_DAYS, type History, type KeyCount, LEAST_PEOPLE, type Subject, sumOf, type Told } from './history.ts'
+import {
+  DAYS_OF_WEEK,
+  type Days,
+  HISTORY_DAYS,
+  type History,
+  type KeyCount,
+  LEAST_PEOPLE,
+  type Subject,
+  sumOf,
+  type Told,
+} from './history.ts'
 import { logTailOfBetaBinomial } from './rarity.ts'
 
 /**
@@ -75,7 +85,10 @@ const candidatesOfKeys = ({ keys, sources }: History, subject: KeyCount['subject
     ({ key }) => key,
   )
   return [...byKey].flatMap(([key, counts]) =>
-    candidatesOf({ subject, key }, counts.map(({ source, people }) => ({ people, windows: windows.get(source) ?? [] }))),
+    candidatesOf(
+      { subject, key },
+      counts.map(({ source, people }) => ({ people, windows: windows.get(source) ?? [] })),
+    ),
   )
 }
 
@@ -99,7 +112,9 @@ const candidatesOf = (named: { subject: Subject; key: string }, counted: readonl
       return window === undefined ? [] : [{ people, window }]
     })
     const compared = compare(strata)
-    return compared.people < LEAST_PEOPLE ? [] : { ...named, days, ...compared, change: changeOf(named.subject, compared) }
+    return compared.people < LEAST_PEOPLE
+      ? []
+      : { ...named, days, ...compared, change: changeOf(named.subject, compared) }
   })
 }
 
@@ -124,7 +139,10 @@ const candidatesOfAccounts = ({ accounts, sources }: History): FoundAlert[] => {
       const [now, before] = [sumOf(rated, start, HISTORY_DAYS), sumOf(rated, 0, start)]
       const [bad, badBefore] = [sumOf(unhappy, start, HISTORY_DAYS), sumOf(unhappy, 0, start)]
       if (now < LEAST_RATED || before < LEAST_RATED || badBefore > SATISFIED * before) return []
-      const known = { hits: RATINGS_OF_ALL * usual + badBefore, misses: RATINGS_OF_ALL * (1 - usual) + before - badBefore }
+      const known = {
+        hits: RATINGS_OF_ALL * usual + badBefore,
+        misses: RATINGS_OF_ALL * (1 - usual) + before - badBefore,
+      }
       return {
         subject: 'account' as const,
         key: account,

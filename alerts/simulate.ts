@@ -8,7 +8,14 @@ const DAYS_OF_QUARTER = 91
 /** An alert of a simulated quarter, with its day and how many texts its event had by then. */
 export type SimulatedAlert = FoundAlert & { day: number; eventTexts: number }
 /** `from` and `to`: the days on which the service looks, after each hour with texts. */
-type Stream = { seed: number; textsOfDay: number; bursts: number; events: readonly SimulatedEvent[]; from: number; to: number }
+type Stream = {
+  seed: number
+  textsOfDay: number
+  bursts: number
+  events: readonly SimulatedEvent[]
+  from: number
+  to: number
+}
 
 export const simulateStream = ({ seed, from, to, ...options }: Stream): SimulatedAlert[] => {
   const workspace = new SimulatedWorkspace(createRandom(seed), { ...options, days: to })
@@ -70,13 +77,24 @@ export const simulate = ({ seed, quarters, ...options }: SimulationOptions): Sim
       ),
     },
     newTheme: told((day) => ({ kind: 'new theme', day, share: 0.05 }), NEW_THEME, MONTH, 'texts'),
-    doubledTheme: told((day) => ({ kind: 'grown theme', day, theme: TWENTIETH, share: 0.1 }), TWENTIETH, DAYS_OF_WEEK, 'days'),
-    fallingSource: told((day) => ({ kind: 'falling source', day, source: 'support', unhappy: 0.4 }), 'support', DAYS_OF_WEEK, 'days'),
+    doubledTheme: told(
+      (day) => ({ kind: 'grown theme', day, theme: TWENTIETH, share: 0.1 }),
+      TWENTIETH,
+      DAYS_OF_WEEK,
+      'days',
+    ),
+    fallingSource: told(
+      (day) => ({ kind: 'falling source', day, source: 'support', unhappy: 0.4 }),
+      'support',
+      DAYS_OF_WEEK,
+      'days',
+    ),
   }
 }
 
 const summarize = (took: readonly (number | undefined)[]): EventFigures => {
   const found = took.filter((each) => each !== undefined).toSorted((a, b) => a - b)
-  const at = (share: number): number => found[Math.min(found.length - 1, Math.floor(share * found.length))] ?? Number.NaN
+  const at = (share: number): number =>
+    found[Math.min(found.length - 1, Math.floor(share * found.length))] ?? Number.NaN
   return { share: found.length / took.length, median: at(0.5), ninetieth: at(0.9) }
 }

@@ -1,4 +1,12 @@
-import { type AccountCount, HISTORY_DAYS, type History, type KeyCount, LEAST_PEOPLE, type SourceCount, sumOf } from './history.ts'
+import {
+  type AccountCount,
+  HISTORY_DAYS,
+  type History,
+  type KeyCount,
+  LEAST_PEOPLE,
+  type SourceCount,
+  sumOf,
+} from './history.ts'
 import { drawFrom, gaussian, type Random, zipf } from './random.ts'
 
 /** From Monday to Sunday: what a day has of the texts of a mean day. */
@@ -72,7 +80,10 @@ export class SimulatedWorkspace {
 
   #startWeek(): void {
     for (const [source, shares] of this.#shares) {
-      const varied = [...shares].map(([theme, share]) => [theme, share * Math.exp(this.options.bursts * gaussian(this.random))])
+      const varied = [...shares].map(([theme, share]) => [
+        theme,
+        share * Math.exp(this.options.bursts * gaussian(this.random)),
+      ])
       this.#weekly.set(source, new Map(varied as [string, number][]))
     }
   }
@@ -114,7 +125,8 @@ export class SimulatedWorkspace {
   #add(source: string, text: { theme: string; person: number | undefined; hour: number; at: number; weight: number }) {
     const { theme, weight } = text
     this.texts++
-    if (this.options.events.some((event) => 'theme' in event ? event.theme === theme : theme === NEW_THEME)) this.eventTexts++
+    if (this.options.events.some((event) => ('theme' in event ? event.theme === theme : theme === NEW_THEME)))
+      this.eventTexts++
     const person = text.person ?? `${source} ${text.hour} ${text.at}`
     const isOpen = theme !== NEW_THEME || this.eventTexts >= OPENING_TEXTS
     const kind = KINDS[Math.floor(this.random.next() ** 2 * KINDS.length)]!
@@ -167,8 +179,7 @@ export class SimulatedWorkspace {
     const accounts: AccountCount[] = []
     for (const name of this.#counts.keys()) {
       const [subject, key, source] = name.split('|') as [string, string, string]
-      if (subject === 'theme' || subject === 'kind' || subject === 'tag')
-{
+      if (subject === 'theme' || subject === 'kind' || subject === 'tag') {
         keys.push({ subject, key, source, people: daysOf(name) })
         const all = `${subject} ${key}`
         people.set(all, (people.get(all) ?? 0) + sumOf(daysOf(name), 0, HISTORY_DAYS))

@@ -297,6 +297,8 @@ export type WebhookSettings = {
   readonly filter?: FeedbackFilters | null | undefined
   /** Whether feedback waits for its generated tags, for a minute at most, so that it comes as one message. */
   readonly holdUntilTagged?: boolean | null | undefined
+  /** The form of the messages. `slack`: a text for an incoming webhook of Slack, for alerts and digests alone. */
+  readonly format?: 'standard' | 'slack' | undefined
   /** Begins after this position of the change feed; with 0, with all records. Absent: with the next change. */
   readonly from?: number | null | undefined
 }
@@ -957,6 +959,8 @@ export type Webhook = {
   readonly filter: FeedbackFilters | null
   /** Whether feedback waits for its generated tags. */
   readonly holdUntilTagged: boolean
+  /** The form of the messages. */
+  readonly format: 'standard' | 'slack'
   /** The change position that it has reached. */
   readonly position: number
   /** Whether there are later changes. */

@@ -43,11 +43,7 @@ const JOINED: Readonly<Record<string, (description: string) => v.GenericSchema>>
   customerIds: (description) => about(v.array(v.string()), description),
   themeId: (description) => optional(text(description)),
   name: (description) => optional(text(description)),
-  alerts: (description) =>
-    about(
-      v.array(v.lazy((): v.GenericSchema => alert)),
-      description,
-    ),
+  alerts: (description) => about(v.array(v.lazy((): v.GenericSchema => alert)), description),
   changes: (description) => about(v.array(changeOfWeek), description),
 }
 

@@ -62,7 +62,15 @@ export const listEarlierAlerts = (sql: Sql, { workspaceId, firstDay }: LookDays)
       (extract(epoch from now() - created_at) / 86400)::float8 as "daysAgo"
     from alert where workspace_id = ${workspaceId} and created_at >= ${firstDay}::date`.execute()
 
-type NewAlert = { id: string; subject: string; change: string; key: string; days: number; people: number; expected: number }
+type NewAlert = {
+  id: string
+  subject: string
+  change: string
+  key: string
+  days: number
+  people: number
+  expected: number
+}
 export type NewDigest = { id: string; week: string; changes: readonly JsonObject[] }
 
 /** Stores what a look has found, unless another look has ended after `looks`. Returns whether it did. */

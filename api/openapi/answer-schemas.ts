@@ -5,6 +5,7 @@ import { MAX_REPORTED_PROBLEMS } from '../../contract/limits.ts'
 import { receipt } from '../../contract/receipt.ts'
 import { declaredField } from '../../contract/source-settings.ts'
 import * as records from '../../contract/record-schemas.ts'
+import { WEBHOOK_FORMATS } from '../../contract/webhook-settings.ts'
 import { DIMENSION_NAMES } from '../../db/reads/dimensions.ts'
 import type { RESOURCES } from '../reads/reads.ts'
 import { batchResult } from '../submit/submit-batch.ts'
@@ -108,6 +109,7 @@ const webhook = about(
     kinds: orNull(v.array(v.string()), 'The kinds of records whose changes it gets. Null: all.'),
     filter: orNull(feedbackFilters, 'The filter of its feedback, as it was given.'),
     holdUntilTagged: about(v.boolean(), 'Whether feedback waits for its generated tags.'),
+    format: about(v.picklist(WEBHOOK_FORMATS), 'The form of the messages.'),
     position: number('The change position that it has reached.'),
     isBehind: about(v.boolean(), 'Whether there are later changes.'),
     delivered: number('How many changes its receiver has confirmed.'),

@@ -103,6 +103,7 @@ const WEBHOOK = {
   kinds: ['feedback'],
   filter: { source: 'Zendesk', satisfactionMax: 0.4 },
   holdUntilTagged: true,
+  format: 'standard',
   position: 1769851800250002,
   isBehind: false,
   delivered: 812,

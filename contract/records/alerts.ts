@@ -21,7 +21,8 @@ export const ALERTS = {
         ...text,
         ...always,
         read: 'change',
-        about: '`new`: hardly anybody said it before. `grown`: more people than before say it. `unhappy`: more people are unhappy.',
+        about:
+          '`new`: hardly anybody said it before. `grown`: more people than before say it. `unhappy`: more people are unhappy.',
       },
       theme_id: { ...uuid, ...elsewhere, read: 'themeId', about: 'Own id of the theme.' },
       kind: { ...text, ...elsewhere, read: 'kind', about: 'The kind of the texts.' },

@@ -58,7 +58,12 @@ export const lookForAlerts = async (sql: Sql, workspaceId: string): Promise<numb
     people,
     expected: Math.round(100 * expected) / 100,
   }))
-  const isStored = await storeLook(sql, days, { looks: first.looks, texts: first.texts, alerts, digest: digestOf(history, look) })
+  const isStored = await storeLook(sql, days, {
+    looks: first.looks,
+    texts: first.texts,
+    alerts,
+    digest: digestOf(history, look),
+  })
   return isStored ? alerts.length : 0
 }
 

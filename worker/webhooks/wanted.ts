@@ -10,11 +10,11 @@ type Wanted = { change: Change; isHeld: boolean }
 
 /**
  * The changes that a webhook posts: of its kinds, and feedback that matches its filter. Tombstones
- * match, since the receiver may have the record. `isHeld`: the feedback has no tags yet.
+ * match, since the receiver may have the record; a text of Slack cannot be taken back. `isHeld`: the feedback has no tags yet.
  */
 export const chooseWanted = async (
   sql: Sql,
-  { workspaceId, kinds, filter, holdUntilTagged }: Webhook,
+  { workspaceId, kinds, filter, holdUntilTagged, format }: Webhook,
   changes: readonly Change[],
 ): Promise<Wanted[]> => {
   const ofKinds = kinds === null ? changes : changes.filter(({ kind }) => kinds.includes(kind))
@@ -24,6 +24,7 @@ export const chooseWanted = async (
   const filters = ids.length === 0 ? {} : withHashes(v.parse(feedbackFilters, filter))
   const matching = ids.length === 0 ? NONE : await findMatching(sql, { workspaceId, filters, ids })
   return ofKinds
+    .filter(({ record }) => format !== 'slack' || record !== undefined)
     .filter((change) => !isFiltered(change) || matching.has(change.id))
     .map((change) => ({ change, isHeld: holdUntilTagged && lacksTags(change) }))
 }

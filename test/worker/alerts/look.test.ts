@@ -90,8 +90,14 @@ describe('the look for alerts', () => {
   it('hears of no import: one contact, or many texts without one', async () => {
     const rig = await createPurgeRig(sql)
     await say(rig, USUAL)
-    await say(rig, broken(30).map((text) => ({ ...text, contact: 5_000 })))
-    await say(rig, broken(40).map(({ contact: _, ...text }) => text))
+    await say(
+      rig,
+      broken(30).map((text) => ({ ...text, contact: 5_000 })),
+    )
+    await say(
+      rig,
+      broken(40).map(({ contact: _, ...text }) => text),
+    )
     await look(rig)
     assert.deepEqual(await alertsOf(rig), [])
   })
@@ -107,7 +113,11 @@ describe('the look for alerts', () => {
     assert.equal((await alertsOf(rig)).find(({ id }) => id === told.id)?.people, 12)
     for (let at = 1; at < 12; at++) await rig.purge({ email: `person-${1_000 + at}@example.com` })
     assert.ok(!(await alertsOf(rig)).some(({ id }) => id === told.id))
-    const page = await readChanges(sql, workspaceId, { after: { position: 1, passSince: undefined }, limit: 5_000, mostBytes: 1e9 })
+    const page = await readChanges(sql, workspaceId, {
+      after: { position: 1, passSince: undefined },
+      limit: 5_000,
+      mostBytes: 1e9,
+    })
     const changes = page === 'expired' ? [] : page.changes
     assert.ok(changes.some(({ kind, id, record }) => kind === 'alert' && id === told.id && record === undefined))
     const words = await sql<{ row: string }[]>`
@@ -121,7 +131,10 @@ describe('the look for alerts', () => {
     const rig = await createPurgeRig(sql)
     const weekday = (new Date().getUTCDay() + 6) % 7
     await say(rig, USUAL)
-    await say(rig, broken(14).map((text, at) => ({ ...text, daysAgo: weekday + 1 + (at % 7) })))
+    await say(
+      rig,
+      broken(14).map((text, at) => ({ ...text, daysAgo: weekday + 1 + (at % 7) })),
+    )
     await look(rig)
     await say(rig, broken(1, 3_000))
     await look(rig)
