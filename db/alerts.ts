@@ -79,7 +79,7 @@ export const storeLook = async (
   { workspaceId, firstDay }: LookDays,
   look: { looks: number; texts: number; alerts: readonly NewAlert[]; digest: NewDigest | undefined },
 ): Promise<boolean> => {
-  const digest = look.digest === undefined ? null : sql.json(look.digest as unknown as JsonObject)
+  const digest = look.digest === undefined ? null : sql.json(look.digest)
   const [row] = await sql<[{ isStored: boolean }]>`
     select store_look(${workspaceId}::uuid, ${look.looks}::int, ${look.texts}::int, ${firstDay}::date,
       ${sql.json([...look.alerts])}::jsonb, ${digest}::jsonb) as "isStored"`

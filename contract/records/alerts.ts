@@ -1,4 +1,4 @@
-import { elsewhere, id, type RecordTable, text, time, uuid } from './columns.ts'
+import { elsewhere, id, object, type RecordTable, text, time, uuid } from './columns.ts'
 
 const always = { ...elsewhere, isAlwaysRead: true } as const
 
@@ -56,6 +56,7 @@ export const ALERTS = {
     columns: {
       id,
       week: { ...time, ...always, read: 'week', about: 'The Monday on which the week begins.' },
+      changes: { ...object, ...elsewhere },
       created_at: { ...time, ...always, read: 'createdAt', about: 'When it was made.' },
     },
     joined: {

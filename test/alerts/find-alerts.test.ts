@@ -78,7 +78,10 @@ describe('alerts', () => {
     fc.assert(
       fc.property(fc.shuffledSubarray(['a', 'b', 'c', 'd', 'e'], { minLength: 5 }), (keys) => {
         const found = find({ keys: keys.map((key) => theme(key, fresh)) })
-        assert.deepEqual(found.toSorted(), ['a', 'b', 'c', 'd', 'e'].map((key) => `theme ${key} new`))
+        assert.deepEqual(
+          found.toSorted(),
+          ['a', 'b', 'c', 'd', 'e'].map((key) => `theme ${key} new`),
+        )
       }),
     )
   })
@@ -117,11 +120,16 @@ describe('the rarity of a number of people', () => {
 
   it('is the tail of the binomial distribution, also of great numbers', () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 60 }), fc.nat(60), fc.double({ min: 0.01, max: 0.6, noNaN: true }), (tries, more, chance) => {
-        const hits = Math.min(tries, Math.ceil(tries * chance) + (more % 20))
-        if (hits <= tries * chance) return
-        assert.ok(Math.abs(logTailOfBinomial(hits, tries, chance) - binomial(hits, tries, chance)) < 1e-3)
-      }),
+      fc.property(
+        fc.integer({ min: 1, max: 60 }),
+        fc.nat(60),
+        fc.double({ min: 0.01, max: 0.6, noNaN: true }),
+        (tries, more, chance) => {
+          const hits = Math.min(tries, Math.ceil(tries * chance) + (more % 20))
+          if (hits <= tries * chance) return
+          assert.ok(Math.abs(logTailOfBinomial(hits, tries, chance) - binomial(hits, tries, chance)) < 1e-3)
+        },
+      ),
     )
     const far = logTailOfBinomial(30_000, 100_000, 0.2)
     assert.ok(Number.isFinite(far) && far < -1_000)

@@ -61,7 +61,7 @@ describe('an alert', () => {
     )
     await submit.submitBatch([...usual, ...problem])
     const ids = async () =>
-      await service.all<{ id: string }[]>`
+      service.all<{ id: string }[]>`
       select record_id as id from meaning_share where workspace_id = ${own.workspaceId}`
     await until('all texts are read', async () => (await ids()).length === usual.length + problem.length)
     const look = () => service.all`update alert_look set due_at = now() where workspace_id = ${own.workspaceId}`
