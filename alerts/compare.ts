@@ -66,8 +66,8 @@ export const compare = (strata: readonly Stratum[]): Comparison => {
  */
 const variationOf = (strata: readonly Stratum[], before: number): number => {
   if (before < LEAST_FOR_VARIATION) return 1
-  const usual = new Array<number>(WEEKS_BEFORE).fill(0)
-  const counted = new Array<number>(WEEKS_BEFORE).fill(0)
+  const usual = Array.from({ length: WEEKS_BEFORE }, () => 0)
+  const counted = Array.from({ length: WEEKS_BEFORE }, () => 0)
   for (const { people, window } of strata) {
     const own = weeksOf(people, window.days)
     const share = own.reduce((all, each) => all + each, 0) / window.before

@@ -48,49 +48,62 @@ export type SimulationOptions = { seed: number; quarters: number; textsOfDay: nu
 const MONTH = 4 * DAYS_OF_WEEK
 const EVENT_DAY = HISTORY_DAYS
 
-/** The events begin on each weekday in turn. Each quarter without an event has an import of many texts. */
+type EachQuarter = <T>(run: (stream: Pick<Stream, 'seed' | 'textsOfDay' | 'bursts'>, at: number) => T) => T[]
+type AwaitedEvent = { event: (day: number) => SimulatedEvent; key: string; within: number; by: 'days' | 'texts' }
+
 export const simulate = ({ seed, quarters, ...options }: SimulationOptions): SimulatedFigures => {
-  const each = <T>(run: (stream: { seed: number; bursts: number; textsOfDay: number }, at: number) => T): T[] =>
+  const each: EachQuarter = (run) =>
     Array.from({ length: quarters }, (_, at) => run({ ...options, seed: seed * 100_003 + at }, at))
-  const quiet = each((stream, at) =>
+  const told = (awaited: AwaitedEvent): EventFigures => summarize(awaitEvents(each, awaited))
+  return {
+    falseAlarms: countFalseAlarms(each, options.textsOfDay),
+    newTheme: told({
+      event: (day) => ({ kind: 'new theme', day, share: 0.05 }),
+      key: NEW_THEME,
+      within: MONTH,
+      by: 'texts',
+    }),
+    doubledTheme: told({
+      event: (day) => ({ kind: 'grown theme', day, theme: TWENTIETH, share: 0.1 }),
+      key: TWENTIETH,
+      within: DAYS_OF_WEEK,
+      by: 'days',
+    }),
+    fallingSource: told({
+      event: (day) => ({ kind: 'falling source', day, source: 'support', unhappy: 0.4 }),
+      key: 'support',
+      within: DAYS_OF_WEEK,
+      by: 'days',
+    }),
+  }
+}
+
+/** In quarters without an event, but with an import of many texts. */
+const countFalseAlarms = (each: EachQuarter, textsOfDay: number): SimulatedFigures['falseAlarms'] => {
+  const quarters = each((stream, at) =>
     simulateStream({
       ...stream,
-      events: [{ kind: 'import', day: EVENT_DAY + MONTH + (at % DAYS_OF_WEEK), texts: 10 * options.textsOfDay }],
+      events: [{ kind: 'import', day: EVENT_DAY + MONTH + (at % DAYS_OF_WEEK), texts: 10 * textsOfDay }],
       from: HISTORY_DAYS,
       to: HISTORY_DAYS + DAYS_OF_QUARTER,
     }),
-  ).flat()
-  const told = (event: (day: number) => SimulatedEvent, key: string, within: number, by: 'days' | 'texts') =>
-    summarize(
-      each((stream, at) => {
-        const day = EVENT_DAY + (at % DAYS_OF_WEEK)
-        const alerts = simulateStream({ ...stream, events: [event(day)], from: day, to: day + within })
-        const alert = alerts.find((found) => found.key === key || found.key.startsWith(`${key}/`))
-        return alert && (by === 'days' ? alert.day - day + 1 : alert.eventTexts)
-      }),
-    )
+  )
+  const alarms = quarters.flat()
+  const bySubject = [...Map.groupBy(alarms, ({ subject }) => subject)]
   return {
-    falseAlarms: {
-      perQuarter: quiet.length / quarters,
-      bySubject: Object.fromEntries(
-        [...Map.groupBy(quiet, ({ subject }) => subject)].map(([subject, own]) => [subject, own.length / quarters]),
-      ),
-    },
-    newTheme: told((day) => ({ kind: 'new theme', day, share: 0.05 }), NEW_THEME, MONTH, 'texts'),
-    doubledTheme: told(
-      (day) => ({ kind: 'grown theme', day, theme: TWENTIETH, share: 0.1 }),
-      TWENTIETH,
-      DAYS_OF_WEEK,
-      'days',
-    ),
-    fallingSource: told(
-      (day) => ({ kind: 'falling source', day, source: 'support', unhappy: 0.4 }),
-      'support',
-      DAYS_OF_WEEK,
-      'days',
-    ),
+    perQuarter: alarms.length / quarters.length,
+    bySubject: Object.fromEntries(bySubject.map(([subject, own]) => [subject, own.length / quarters.length])),
   }
 }
+
+/** What it took to tell the event of each quarter. The events begin on each weekday in turn. */
+const awaitEvents = (each: EachQuarter, { event, key, within, by }: AwaitedEvent): (number | undefined)[] =>
+  each((stream, at) => {
+    const day = EVENT_DAY + (at % DAYS_OF_WEEK)
+    const alerts = simulateStream({ ...stream, events: [event(day)], from: day, to: day + within })
+    const alert = alerts.find((found) => found.key === key || found.key.startsWith(`${key}/`))
+    return alert && (by === 'days' ? alert.day - day + 1 : alert.eventTexts)
+  })
 
 const summarize = (took: readonly (number | undefined)[]): EventFigures => {
   const found = took.filter((each) => each !== undefined).toSorted((a, b) => a - b)

@@ -24,7 +24,7 @@ export const isPosition = (given: number): boolean =>
 /** `slack`: `{"text": …}`, as incoming webhooks of Slack take it. */
 export const WEBHOOK_FORMATS = ['standard', 'slack'] as const
 /** The kinds that can be a text of Slack. */
-const KINDS_OF_SLACK: readonly string[] = ['alert', 'digest']
+const KINDS_OF_SLACK: readonly unknown[] & readonly string[] = ['alert', 'digest']
 
 const kind = v.picklist(RECORD_KINDS, `one of ${RECORD_KINDS.join(', ')}`)
 
@@ -64,7 +64,7 @@ export const webhookSettings = object(
       ...(filter != null && Array.isArray(kinds) && !kinds.includes('feedback')
         ? [{ path: ['kinds'], expected: 'with feedback among them, or absent, since a filter is for feedback' }]
         : []),
-      ...(format === 'slack' && Array.isArray(kinds) && !kinds.every((each) => KINDS_OF_SLACK.includes(String(each)))
+      ...(format === 'slack' && Array.isArray(kinds) && !kinds.every((each) => KINDS_OF_SLACK.includes(each))
         ? [{ path: ['kinds'], expected: 'alert or digest, or absent, with the format slack' }]
         : []),
       ...(format === 'slack' && filter != null

@@ -16,6 +16,13 @@ export const listDueLooks = async (sql: Sql, most: number): Promise<string[]> =>
   return rows.map(({ id }) => id)
 }
 
+const POSTPONED_MINUTES = 10
+
+export const postponeLook = async (sql: Sql, workspaceId: string): Promise<void> => {
+  await sql`
+    update alert_look set due_at = now() + make_interval(mins => ${POSTPONED_MINUTES}::int) where workspace_id = ${workspaceId}`
+}
+
 export const readLook = async (sql: Sql, workspaceId: string): Promise<AlertLook | undefined> => {
   const [look] = await sql<AlertLook[]>`
     select looks, texts, digest_week::text as "digestWeek", (now() at time zone 'utc')::date::text as today,

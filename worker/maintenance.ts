@@ -1,5 +1,4 @@
 import { TOKEN_USABLE_WITHOUT_POSTGRES_MS } from '../contract/limits.ts'
-import { listDueLooks } from '../db/alerts.ts'
 import { listPurgesUnderWay } from '../db/purges/removal.ts'
 import { expireTombstones } from '../db/reads/changes.ts'
 import { expireReceipts } from '../db/submissions/receipts.ts'
@@ -18,7 +17,7 @@ import { readRedisCondition } from '../queue/redis/redis-condition.ts'
 import { describeFault } from '../runtime/fault.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { WorkerStores } from './config.ts'
-import { lookForAlerts } from './alerts/look.ts'
+import { lookWhereDue } from './alerts/look.ts'
 import { finishBegunReplays, replayDueRetries } from './replays.ts'
 
 export type MaintenanceDependencies = WorkerStores & {
@@ -228,18 +227,10 @@ export const addToSums: MaintenanceTask = {
   },
 }
 
-/** The workspaces of one run. Looks take some milliseconds, or seconds after many changes. */
-const LOOKS_AT_ONCE = 20
-
-/** Looks for alerts in workspaces with new texts. */
-export const lookDue: MaintenanceTask = {
+const lookDue: MaintenanceTask = {
   name: 'look-for-alerts',
   everyMs: 5_000,
-  run: async ({ sql }) => {
-    let alerts = 0
-    for (const id of await listDueLooks(sql, LOOKS_AT_ONCE)) alerts += await lookForAlerts(sql, id)
-    return { alerts }
-  },
+  run: async ({ sql }) => ({ alerts: await lookWhereDue(sql) }),
 }
 
 const TASKS: readonly MaintenanceTask[] = [

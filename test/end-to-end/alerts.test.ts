@@ -117,7 +117,7 @@ describe('an alert', () => {
       '--kinds',
       'digest',
     )
-    const [, id] = /webhook (\S+)/.exec(String(created))!
+    const [, id] = /webhook (\S+)/.exec(created)!
     await outputOf(service, 'cli/webhook-command.ts', 'test', id!)
     assert.deepEqual(slack.posted, [{ text: 'A test of Feedback Insights' }])
     slack.stop()

@@ -14,10 +14,12 @@ import {
   type AlertLook,
   countAlertDay,
   countAlertKeys,
+  listDueLooks,
   listEarlierAlerts,
   type LookDays,
   markStaleDays,
   type NewDigest,
+  postponeLook,
   readAlertCounts,
   readLook,
   type StoredCount,
@@ -29,6 +31,24 @@ const MS_PER_DAY = 86_400_000
 const [DAYS_OF_WEEK, MONDAY] = [7, 1]
 /** A step of marking reads some thousand changes, and a step of counting at most a day. */
 const [MOST_MARKING, MOST_COUNTING] = [20, 16]
+
+/** The workspaces of one run. Looks take some milliseconds, or seconds after many changes. */
+const LOOKS_AT_ONCE = 20
+
+/** Looks for alerts in workspaces with new texts. A look that fails does not stop those of others. */
+export const lookWhereDue = async (sql: Sql): Promise<number> => {
+  const faults: unknown[] = []
+  let alerts = 0
+  for (const workspaceId of await listDueLooks(sql, LOOKS_AT_ONCE))
+    try {
+      alerts += await lookForAlerts(sql, workspaceId)
+    } catch (error) {
+      faults.push(error)
+      await postponeLook(sql, workspaceId)
+    }
+  if (faults.length > 0) throw new AggregateError(faults, 'Looks for alerts failed')
+  return alerts
+}
 
 /**
  * Looks for alerts in a workspace, and makes the digest of the last week if there is none. A long way to
