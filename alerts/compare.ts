@@ -11,18 +11,18 @@ export type Stratum = { people: Days; window: SourceWindow }
  * `expected`: the people to be expected by the weeks before. `logRarity`: the natural logarithm of the
  * probability that so many come by chance; 0 if growth is less than `LEAST_GROWTH`.
  */
-export type Comparison = { people: number; expected: number; logRarity: number }
+export type WindowComparison = { people: number; expected: number; logRarity: number }
 
 /** Growth that is less is not worth telling, however sure it is. */
 export const LEAST_GROWTH = 1.5
-/** A source with fewer people in the weeks before says nothing of what is usual. */
+/** A source with fewer people in the weeks before is too small to compare with. */
 const LEAST_BEFORE = 20
 /** A source is known after so many weeks. */
 const LEAST_WEEKS = 2
 /** With fewer people in the weeks before, their variation says nothing. */
 const LEAST_FOR_VARIATION = 8
 
-/** Undefined: it is not known what is usual in the source. */
+/** Undefined: the source has too few people in the weeks before. */
 export const windowOf = (people: Days, days: number): SourceWindow | undefined => {
   const weeks = weeksOf(people, days)
   const before = weeks.reduce((all, each) => all + each, 0)
@@ -42,7 +42,7 @@ const weeksOf = (people: Days, days: number): number[] =>
  * that grows, makes no difference. People count as a share of all people, so neither does the volume
  * of the workspace, nor the weekday.
  */
-export const compare = (strata: readonly Stratum[]): Comparison => {
+export const compare = (strata: readonly Stratum[]): WindowComparison => {
   let [people, before, weighted] = [0, 0, 0]
   for (const { people: of, window } of strata) {
     const now = sumOf(of, HISTORY_DAYS - window.days, HISTORY_DAYS)

@@ -1,4 +1,12 @@
-import { DAYS_OF_WEEK, type Days, HISTORY_DAYS, type History, type KeyCount, LEAST_PEOPLE, sumOf } from './history.ts'
+import {
+  DAYS_OF_WEEK,
+  type Days,
+  HISTORY_DAYS,
+  type CountedDays,
+  type KeyCount,
+  LEAST_PEOPLE,
+  sumOf,
+} from './history.ts'
 
 /** The people of a week, and of a mean week before. */
 export type WeekChange = { subject: 'theme' | 'kind'; key: string; people: number; before: number }
@@ -9,7 +17,7 @@ const MOST_CHANGES = 5
  * The themes and kinds that changed most in the last whole week, from Monday to Sunday. `weekday`: of
  * today; 0 is Monday. Compares as chance does: 4 more people are much for 1, and little for 100.
  */
-export const findWeekChanges = ({ keys }: History, weekday: number): WeekChange[] => {
+export const findWeekChanges = ({ keys }: CountedDays, weekday: number): WeekChange[] => {
   const end = HISTORY_DAYS - 1 - weekday
   const byKey = Map.groupBy(keys.filter(isOfDigest), ({ subject, key }) => `${subject} ${key}`)
   const changes = [...byKey.values()].map((counts): WeekChange => {

@@ -1,26 +1,26 @@
-import { compare, type Comparison, type SourceWindow, type Stratum, windowOf } from './compare.ts'
+import { compare, type WindowComparison, type SourceWindow, type Stratum, windowOf } from './compare.ts'
 import {
   DAYS_OF_WEEK,
   type Days,
   HISTORY_DAYS,
-  type History,
+  type CountedDays,
   type KeyCount,
   LEAST_PEOPLE,
-  type Subject,
+  type AlertSubject,
   sumOf,
   type Told,
 } from './history.ts'
 import { logTailOfBetaBinomial } from './rarity.ts'
 
 /**
- * `new`: hardly anybody spoke of it before. `grown`: more people than before. `unhappy`: the ratings of
+ * `new`: hardly one person spoke of it before. `grown`: more people than before. `unhappy`: the ratings of
  * a source fall, or an account turns from satisfied to unhappy.
  */
 export type AlertChange = 'new' | 'grown' | 'unhappy'
 
 /** `people` in the last `days`, and how many were to be expected by the weeks before. */
 export type FoundAlert = {
-  subject: Subject
+  subject: AlertSubject
   key: string
   change: AlertChange
   days: number
@@ -34,7 +34,7 @@ export type FoundAlert = {
  * subjects share them. The simulation shows how many there are: fewer, since few keys are near a bound.
  */
 const ALLOWED_IN_A_QUARTER = 0.6
-const SHARES: Readonly<Record<Subject, number>> = { theme: 0.4, kind: 0.1, tag: 0.2, source: 0.15, account: 0.15 }
+const SHARES: Readonly<Record<AlertSubject, number>> = { theme: 0.4, kind: 0.1, tag: 0.2, source: 0.15, account: 0.15 }
 const DAYS_OF_QUARTER = 91
 
 const WINDOWS = [1, 3, DAYS_OF_WEEK]
@@ -50,10 +50,10 @@ const MOST_TAGS_OF_A_DAY = 3
  * Finds what to tell of a workspace. The same history gives the same alerts. The looks of a day, and the
  * windows, see mostly the same people. So the allowed rate is shared among days and keys alone.
  */
-export const findAlerts = (history: History, told: readonly Told[]): FoundAlert[] => {
+export const findAlerts = (history: CountedDays, told: readonly Told[]): FoundAlert[] => {
   const resting = new Set(told.filter(({ daysAgo }) => daysAgo < REST_DAYS).map(nameOf))
-  // All keys that enough people have share the rate, also those that few have now.
-  const find = (subject: Subject, candidates: readonly FoundAlert[], keys: number): FoundAlert[] => {
+  // All keys that enough people have share the rate, also keys with few people now.
+  const find = (subject: AlertSubject, candidates: readonly FoundAlert[], keys: number): FoundAlert[] => {
     const bound = Math.log((ALLOWED_IN_A_QUARTER * SHARES[subject]) / (DAYS_OF_QUARTER * Math.max(1, keys)))
     return rarestOfKeys(candidates.filter((each) => each.logRarity < bound && !resting.has(nameOf(each))))
   }
@@ -70,7 +70,7 @@ export const findAlerts = (history: History, told: readonly Told[]): FoundAlert[
   ]
 }
 
-const nameOf = ({ subject, key }: { subject: Subject; key: string }): string => `${subject} ${key}`
+const nameOf = ({ subject, key }: { subject: AlertSubject; key: string }): string => `${subject} ${key}`
 
 /** The rarest window of each key, the rarest key first. */
 const rarestOfKeys = (found: readonly FoundAlert[]): FoundAlert[] => {
@@ -78,7 +78,7 @@ const rarestOfKeys = (found: readonly FoundAlert[]): FoundAlert[] => {
   return sorted.filter((each, at) => sorted.findIndex(({ key }) => key === each.key) === at)
 }
 
-const candidatesOfKeys = ({ keys, sources }: History, subject: KeyCount['subject']): FoundAlert[] => {
+const candidatesOfKeys = ({ keys, sources }: CountedDays, subject: KeyCount['subject']): FoundAlert[] => {
   const windows = new Map(sources.map(({ source, people }) => [source, windowsOf(people)]))
   const byKey = Map.groupBy(
     keys.filter((each) => each.subject === subject && isRecent(each.people)),
@@ -92,19 +92,19 @@ const candidatesOfKeys = ({ keys, sources }: History, subject: KeyCount['subject
   )
 }
 
-const candidatesOfSources = ({ sources }: History): FoundAlert[] =>
+const candidatesOfSources = ({ sources }: CountedDays): FoundAlert[] =>
   sources.flatMap(({ source, rated, unhappy }) =>
     candidatesOf({ subject: 'source', key: source }, [{ people: unhappy, windows: windowsOf(rated) }]),
   )
 
-type Counted = { people: Days; windows: readonly (SourceWindow | undefined)[] }
+type CountedKey = { people: Days; windows: readonly (SourceWindow | undefined)[] }
 
 const windowsOf = (people: Days): (SourceWindow | undefined)[] => WINDOWS.map((days) => windowOf(people, days))
 const isRecent = (people: Days): boolean => inWeek(people) > 0
 const inWeek = (people: Days): number => sumOf(people, HISTORY_DAYS - DAYS_OF_WEEK, HISTORY_DAYS)
 
 /** All windows with enough people, whether these have grown or not: the windows share the allowed rate. */
-const candidatesOf = (named: { subject: Subject; key: string }, counted: readonly Counted[]): FoundAlert[] => {
+const candidatesOf = (named: { subject: AlertSubject; key: string }, counted: readonly CountedKey[]): FoundAlert[] => {
   if (counted.reduce((all, { people }) => all + inWeek(people), 0) < LEAST_PEOPLE) return []
   return WINDOWS.flatMap((days, at) => {
     const strata = counted.flatMap(({ people, windows }): Stratum[] => {
@@ -118,7 +118,7 @@ const candidatesOf = (named: { subject: Subject; key: string }, counted: readonl
   })
 }
 
-const changeOf = (subject: Subject, { people, expected }: Comparison): AlertChange => {
+const changeOf = (subject: AlertSubject, { people, expected }: WindowComparison): AlertChange => {
   if (subject === 'source') return 'unhappy'
   return expected <= MOST_EXPECTED_OF_NEW * people ? 'new' : 'grown'
 }
@@ -129,7 +129,7 @@ const [SATISFIED, UNHAPPY] = [0.25, 0.6]
 /** What all accounts say of one account counts as much as so many of its own ratings. */
 const RATINGS_OF_ALL = 4
 
-const candidatesOfAccounts = ({ accounts, sources }: History): FoundAlert[] => {
+const candidatesOfAccounts = ({ accounts, sources }: CountedDays): FoundAlert[] => {
   const all = sources.reduce((rated, each) => rated + sumOf(each.rated, 0, HISTORY_DAYS), 0)
   const allUnhappy = sources.reduce((unhappy, each) => unhappy + sumOf(each.unhappy, 0, HISTORY_DAYS), 0)
   const usual = (allUnhappy + 1) / (all + 2)

@@ -1,6 +1,6 @@
 /** What an alert is about. Of a source and of an account, the satisfaction. */
 export const SUBJECTS = ['theme', 'kind', 'tag', 'source', 'account'] as const
-export type Subject = (typeof SUBJECTS)[number]
+export type AlertSubject = (typeof SUBJECTS)[number]
 
 /** The latest week, and the weeks with which it is compared. */
 export const WEEKS_BEFORE = 8
@@ -15,7 +15,7 @@ export type Days = ArrayLike<number>
 
 /** The people of a source who spoke about a theme or kind, or who used a tag. */
 export type KeyCount = { subject: 'theme' | 'kind' | 'tag'; key: string; source: string; people: Days }
-/** The people of a source or of an account, those among them who rated, and those who are unhappy. */
+/** The people of a source or of an account, with the raters and the unhappy among them. */
 export type SourceCount = { source: string; people: Days; rated: Days; unhappy: Days }
 export type AccountCount = { account: string; rated: Days; unhappy: Days }
 
@@ -23,7 +23,7 @@ export type AccountCount = { account: string; rated: Days; unhappy: Days }
  * `keys`: those with people in the last week. `keysOf`: how many keys have at least `LEAST_PEOPLE` in
  * all days. Only these can ever ring.
  */
-export type History = {
+export type CountedDays = {
   keys: readonly KeyCount[]
   keysOf: Readonly<Record<KeyCount['subject'], number>>
   sources: readonly SourceCount[]
@@ -31,7 +31,7 @@ export type History = {
 }
 
 /** An earlier alert. */
-export type Told = { subject: Subject; key: string; daysAgo: number }
+export type Told = { subject: AlertSubject; key: string; daysAgo: number }
 
 /** The sum of the days from `start` up to, but without, `end`, counted from the first day of the history. */
 export const sumOf = (days: Days, start: number, end: number): number => {

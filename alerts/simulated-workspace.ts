@@ -1,7 +1,7 @@
 import {
   type AccountCount,
   HISTORY_DAYS,
-  type History,
+  type CountedDays,
   type KeyCount,
   LEAST_PEOPLE,
   type SourceCount,
@@ -47,7 +47,7 @@ export type WorkspaceOptions = { textsOfDay: number; days: number; bursts: numbe
 export class SimulatedWorkspace {
   readonly #counts = new Map<string, Float64Array>()
   readonly #seen = new Set<string>()
-  #history: History | undefined
+  #history: CountedDays | undefined
   readonly #shares: Map<string, Map<string, number>>
   #day = -1
   texts = 0
@@ -166,12 +166,12 @@ export class SimulatedWorkspace {
   }
 
   /** The counts of the last days, today included. */
-  history(): History {
+  history(): CountedDays {
     // Views of the counts, so they have later texts of the day, too.
     return (this.#history ??= this.#readHistory())
   }
 
-  #readHistory(): History {
+  #readHistory(): CountedDays {
     const [start, end] = [this.#day + 1 - HISTORY_DAYS, this.#day + 1]
     const daysOf = (name: string): Float64Array => (this.#counts.get(name) ?? EMPTY).subarray(start, end)
     const keys: KeyCount[] = []

@@ -609,7 +609,7 @@ export type Alert = {
   readonly id: string
   /** What it is about: a `theme`, `kind` or `tag`; or the satisfaction of a `source` or `account`. */
   readonly subject: string
-  /** `new`: hardly anybody said it before. `grown`: more people than before say it. `unhappy`: more people are unhappy. */
+  /** `new`: hardly one person said it before. `grown`: more people than before say it. `unhappy`: more people are unhappy. */
   readonly change: string
   /** Own id of the theme. */
   readonly themeId?: string | undefined

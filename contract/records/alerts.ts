@@ -22,7 +22,7 @@ export const ALERTS = {
         ...always,
         read: 'change',
         about:
-          '`new`: hardly anybody said it before. `grown`: more people than before say it. `unhappy`: more people are unhappy.',
+          '`new`: hardly one person said it before. `grown`: more people than before say it. `unhappy`: more people are unhappy.',
       },
       theme_id: { ...uuid, ...elsewhere, read: 'themeId', about: 'Own id of the theme.' },
       kind: { ...text, ...elsewhere, read: 'kind', about: 'The kind of the texts.' },

@@ -123,7 +123,7 @@ begin
   update alert_look as l set stale_days = array_remove(l.stale_days, of_day) where l.workspace_id = ws;
 end $$;
 
--- The counts since `first_day`: of each key, by its days. Of tags and accounts, those that can be told:
+-- The counts since `first_day`: of each key, by its days. Only tags and accounts that can be told:
 -- with `least` people in the last week, or ratings in the last four. A tag that names a theme is told as
 -- the theme.
 create or replace function read_alert_counts(ws uuid, first_day date, today date, least_people integer)

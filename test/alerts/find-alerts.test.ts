@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { findWeekChanges } from '../../alerts/digest.ts'
 import { findAlerts } from '../../alerts/find-alerts.ts'
-import { HISTORY_DAYS, type History, type KeyCount, type SourceCount } from '../../alerts/history.ts'
+import { HISTORY_DAYS, type CountedDays, type KeyCount, type SourceCount } from '../../alerts/history.ts'
 import { logTailOfBetaBinomial, logTailOfBinomial } from '../../alerts/rarity.ts'
 import { simulateStream } from '../../alerts/simulate.ts'
 
@@ -23,14 +23,14 @@ const source = (more: Partial<SourceCount> = {}): SourceCount => ({
   ...more,
 })
 const theme = (key: string, people: number[], of = 'App'): KeyCount => ({ subject: 'theme', key, source: of, people })
-const history = (more: Partial<History>): History => ({
+const history = (more: Partial<CountedDays>): CountedDays => ({
   keys: [],
   keysOf: { theme: 20, kind: 5, tag: 100 },
   sources: [source()],
   accounts: [],
   ...more,
 })
-const find = (more: Partial<History>, told: Parameters<typeof findAlerts>[1] = []) =>
+const find = (more: Partial<CountedDays>, told: Parameters<typeof findAlerts>[1] = []) =>
   findAlerts(history(more), told).map(({ subject, key, change }) => `${subject} ${key} ${change}`)
 
 const tenth = days((weekday) => WEEKDAYS[weekday]! / 10)
@@ -38,7 +38,7 @@ const fresh = days((_, day) => (day >= HISTORY_DAYS - 2 ? 5 : 0))
 const grown = days((weekday, day) => (WEEKDAYS[weekday]! / 10) * (day >= LAST_WEEK ? 3 : 1))
 
 describe('alerts', () => {
-  it('tell of what is new and of what has grown, and not of the weekday or the volume', () => {
+  it('tell of new and grown themes, and not of the weekday or the volume', () => {
     assert.deepEqual(find({ keys: [theme('old', tenth)] }), [])
     assert.deepEqual(find({ keys: [theme('old', tenth), theme('fresh', fresh)] }), ['theme fresh new'])
     assert.deepEqual(find({ keys: [theme('old', grown)] }), ['theme old grown'])
@@ -47,7 +47,7 @@ describe('alerts', () => {
     assert.deepEqual(find({ keys: [theme('old', more)], sources: [source({ people: busy, rated: NONE })] }), [])
   })
 
-  it('are silent about a source that is new: nothing says what is usual there', () => {
+  it('are silent about a source that is new: its usual counts are not known', () => {
     const imported = days((_, day) => (day === HISTORY_DAYS - 1 ? 500 : 0))
     const shop = source({ source: 'Shop', people: imported, rated: NONE, unhappy: NONE })
     assert.deepEqual(find({ keys: [theme('of shop', imported, 'Shop')], sources: [source(), shop] }), [])

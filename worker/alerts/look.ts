@@ -4,11 +4,11 @@ import { findAlerts } from '../../alerts/find-alerts.ts'
 import {
   type AccountCount,
   HISTORY_DAYS,
-  type History,
+  type CountedDays,
   type KeyCount,
   LEAST_PEOPLE,
   type SourceCount,
-  type Subject,
+  type AlertSubject,
 } from '../../alerts/history.ts'
 import {
   type AlertLook,
@@ -68,7 +68,7 @@ export const lookForAlerts = async (sql: Sql, workspaceId: string): Promise<numb
     await countAlertKeys(sql, days, LEAST_PEOPLE),
   )
   const earlier = await listEarlierAlerts(sql, days)
-  const told = earlier.map((alert) => ({ ...alert, subject: alert.subject as Subject }))
+  const told = earlier.map((alert) => ({ ...alert, subject: alert.subject as AlertSubject }))
   const alerts = findAlerts(history, told).map(({ subject, change, key, days: compared, people, expected }) => ({
     id: randomUUID(),
     subject,
@@ -91,7 +91,7 @@ const addDays = (day: string, days: number): string =>
   new Date(Date.parse(day) + days * MS_PER_DAY).toISOString().slice(0, 'YYYY-MM-DD'.length)
 
 /** The digest of the last whole week, if there is something to say, and no digest yet. */
-const digestOf = (history: History, { today, digestWeek }: AlertLook): NewDigest | undefined => {
+const digestOf = (history: CountedDays, { today, digestWeek }: AlertLook): NewDigest | undefined => {
   const weekday = (new Date(today).getUTCDay() + DAYS_OF_WEEK - MONDAY) % DAYS_OF_WEEK
   const week = addDays(today, -weekday - DAYS_OF_WEEK)
   if (digestWeek === week) return undefined
@@ -99,7 +99,7 @@ const digestOf = (history: History, { today, digestWeek }: AlertLook): NewDigest
   return changes.length === 0 ? undefined : { id: randomUUID(), week, changes }
 }
 
-const toHistory = (stored: readonly StoredCount[], keysOf: ReadonlyMap<string, number>): History => {
+const toHistory = (stored: readonly StoredCount[], keysOf: ReadonlyMap<string, number>): CountedDays => {
   const bySubject = Map.groupBy(stored, ({ subject }) => subject)
   const countsOf = (subject: string): readonly StoredCount[] => bySubject.get(subject) ?? []
   const bySource = (subject: string) => new Map(countsOf(subject).map((count) => [count.source, daysOf(count)]))
