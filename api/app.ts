@@ -233,7 +233,10 @@ const refuseOtherMethods = (routes: ReturnType<typeof createRoutes>): void => {
     ({ path }) => path,
   )
   for (const [path, own] of paths) {
-    const allow = own.map(({ method }) => method).join(', ')
+    const allow = own
+      .map(({ method }) => method)
+      .toSorted()
+      .join(', ')
     routes.all(path, () => refusalResponse({ refused: 'wrong-method', allow }), UNPARSED)
   }
 }

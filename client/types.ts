@@ -758,10 +758,32 @@ export type ProjectPage = {
   readonly next: string | null
 }
 
+/** A theme, with the figures of its feedback. Those of a merged theme are with the other one, and a hidden theme has none. */
+export type CountedTheme = {
+  /** Own id. */
+  readonly id: string
+  /** The name that a person gave, or else a tag of its texts. Left out without either. */
+  readonly name?: string | undefined
+  /** Whether a person has hidden it. A hidden theme is in no count and no report. */
+  readonly isHidden: boolean
+  /** Own id of the theme into which a person merged it. */
+  readonly mergedInto?: string | undefined
+  /** When it came into being. */
+  readonly createdAt: string
+  /** The number of feedback. */
+  readonly feedback: number
+  /** How many of them have a satisfaction: a rating on the known scale of their source. */
+  readonly rated: number
+  /** The mean of these satisfactions, from 0 to 1. Null without any. */
+  readonly satisfaction: number | null
+  /** The share of these satisfactions that are 0.4 or less. Null without any. */
+  readonly bad: number | null
+}
+
 /** A page. */
 export type ThemePage = {
   /** The records of this page. A page can be empty. */
-  readonly themes: readonly Theme[]
+  readonly themes: readonly CountedTheme[]
   /** The `next` for the following page; null at the end of the list. */
   readonly next: string | null
 }
@@ -874,6 +896,8 @@ export type FeedbackCount = {
   readonly month?: string | null | undefined
   /** The rating of the group, if it is counted by: an id, text, date or number. Null for feedback without. */
   readonly rating?: string | null | undefined
+  /** The name of the theme, if it has one. */
+  readonly themeName?: string | undefined
   /** The name of the project, if it has one. */
   readonly projectName?: string | undefined
   /** The name of the account, if it has one. */

@@ -59,7 +59,8 @@ const changeOfWeek = about(
   'What changed much in a week.',
 )
 
-const schemaOf = <T extends TableName>(name: T): v.GenericSchema<ReadRecord<T>> => {
+/** `more`: members of the record that only a list has. */
+export const schemaOf = <T extends TableName>(name: T, more: v.ObjectEntries = {}): v.GenericSchema<ReadRecord<T>> => {
   const { columns, joined = {}, about: description = '' }: RecordTable = TABLES[name]
   const members = Object.values(columns).flatMap((column): [string, v.GenericSchema][] =>
     column.read === undefined ? [] : [[column.read, memberOf(column)]],
@@ -67,7 +68,7 @@ const schemaOf = <T extends TableName>(name: T): v.GenericSchema<ReadRecord<T>> 
   const others = Object.entries(joined).map(
     ([member, { about: meaning }]) => [member, JOINED[member]!(meaning)] as const,
   )
-  return about(v.object(Object.fromEntries([...members, ...others])), description) as never
+  return about(v.object(Object.fromEntries([...members, ...others, ...Object.entries(more)])), description) as never
 }
 
 const memberOf = ({

@@ -26,7 +26,7 @@ export const countTool = defineTool({
   title: 'Count feedback or conversations',
   description:
     'Exact figures, in total and in groups by one or two dimensions, such as ["account", "month"]. ' +
-    `${FIGURES_MEAN} Compare satisfaction, not ratings: scales differ. By tag, a feedback counts once for each tag, so groups can add up to more than the ` +
+    `${FIGURES_MEAN} Compare satisfaction, not ratings: scales differ. By theme, it lists the themes. By tag, a feedback counts once for each tag, so groups can add up to more than the ` +
     'total. Weeks begin on Monday, in UTC; week and month come latest first. Accounts have their contract value.',
   input: v.strictObject({
     of,

@@ -51,6 +51,10 @@ const FIGURES = {
   bad: orNull(v.number(), 'The share of these satisfactions that are 0.4 or less. Null without any.'),
 }
 const feedbackFigures = about(v.object(FIGURES), 'Figures of all feedback that matches the filters.')
+const countedTheme = about(
+  records.schemaOf('theme', FIGURES),
+  'A theme, with the figures of its feedback. Those of a merged theme are with the other one, and a hidden theme has none.',
+)
 const keyOf = (name: string, description: string) => [name, v.exactOptional(orNull(v.string(), description))] as const
 const feedbackCount = about(
   v.object({
@@ -63,7 +67,7 @@ const feedbackCount = about(
       ),
     ),
     ...Object.fromEntries(
-      ['project', 'account', 'customer'].map((name) => [
+      ['theme', 'project', 'account', 'customer'].map((name) => [
         `${name}Name`,
         v.exactOptional(about(v.string(), `The name of the ${name}, if it has one.`)),
       ]),
@@ -170,7 +174,8 @@ export const ANSWERS = {
   AccountFound: foundOf('account', records.account),
   ProjectPage: pageOf('projects', records.project),
   ProjectFound: foundOf('project', records.project),
-  ThemePage: pageOf('themes', records.theme),
+  CountedTheme: countedTheme,
+  ThemePage: pageOf('themes', countedTheme),
   ThemeFound: foundOf('theme', records.theme),
   AlertPage: pageOf('alerts', records.alert),
   AlertFound: foundOf('alert', records.alert),

@@ -121,7 +121,7 @@ export const READ_EXAMPLES: Readonly<Record<string, JsonObject>> = {
   AccountFound: { account: ACCOUNT },
   ProjectPage: { projects: [PROJECT], next: null },
   ProjectFound: { project: PROJECT },
-  ThemePage: { themes: [THEME], next: null },
+  ThemePage: { themes: [{ ...THEME, feedback: 214, rated: 180, satisfaction: 0.4125, bad: 0.4611 }], next: null },
   ThemeFound: { theme: THEME },
   AlertPage: { alerts: [ALERT], next: null },
   AlertFound: { alert: ALERT },

@@ -3,6 +3,7 @@ import { readCounts } from './counts.ts'
 import { readConversation, readMany } from './lists.ts'
 import { type ReadHandler, readOne, RESOURCES } from './reads.ts'
 import { readSources } from './sources.ts'
+import { readThemes } from './themes.ts'
 
 type ReadRoute = {
   path: string
@@ -13,7 +14,7 @@ type ReadRoute = {
 /** Every read, by its path below the base path. */
 export const READ_ROUTES: readonly ReadRoute[] = [
   ...RESOURCES.flatMap((resource): ReadRoute[] => [
-    { path: `/${resource.path}`, handlerFor: () => readMany(resource) },
+    { path: `/${resource.path}`, handlerFor: () => (resource.kind === 'theme' ? readThemes : readMany(resource)) },
     {
       path: `/${resource.path}/:id`,
       handlerFor: ({ id = '' }) => (resource.kind === 'conversation' ? readConversation(id) : readOne(resource, id)),

@@ -38,17 +38,15 @@ declare
 begin
   with f as materialized (
     select r.source, r.rating, r.contact_id, r.account_id, r.account_id is null as is_alone, r.project_id,
-      coalesce(nullif(r.tags, '{}'), array[null]) as tags, (r.created_at at time zone 'utc')::date as day,
+      r.theme_id, r.kind, coalesce(nullif(r.tags, '{}'), array[null]) as tags, (r.created_at at time zone 'utc')::date as day,
       greatest(date_trunc('week', r.created_at at time zone 'utc'), date_trunc('month', r.created_at at time zone 'utc'))::date as part,
       (case when r.rating between s.summed_low and s.summed_high
         then (r.rating - s.summed_low) / (s.summed_high - s.summed_low) end)::numeric as satisfaction
     from unnest(positions) as p (at) cross join lateral (
-      select k.source, k.rating, k.contact_id, k.account_id, k.project_id, k.tags, k.created_at from feedback as k
+      select k.source, k.rating, k.contact_id, k.account_id, k.project_id, k.theme_id, k.kind, k.tags, k.created_at from feedback as k
       where k.workspace_id = ws and k.change_position = p.at and not k.is_hidden offset 0
     ) as r
-    left join lateral (
-      select k.summed_low, k.summed_high from source as k where k.workspace_id = ws and k.source = r.source offset 0
-    ) as s on true
+    left join lateral (select k.* from source as k where k.workspace_id = ws and k.source = r.source offset 0) as s on true
   )
   select array_agg(c.dimension), array_agg(coalesce(c.key, category_id(ws, c.tag), no_key())), array_agg(c.tag),
     array_agg(coalesce(c.period, '-infinity')), array_agg(coalesce(c.source, '')), array_agg(coalesce(c.rating, 'NaN')),
@@ -59,13 +57,15 @@ begin
         when grouping(day) = 0 then 'time'
         when grouping(account_id) = 0 then 'account'
         when grouping(contact_id) = 0 then case when is_alone then 'customer' else 'customer of account' end
-        when grouping(part) = 0 then 'project and time' else 'project'
-      end as dimension, coalesce(project_id, account_id, contact_id) as key, null as tag, coalesce(day, part) as period, source,
+        else case when grouping(project_id) = 0 then 'project' when grouping(theme_id) = 0 then 'theme' else 'kind' end
+          || case when grouping(part) = 0 then ' and time' else '' end
+      end as dimension, coalesce(project_id, account_id, contact_id, theme_id) as key, kind as tag, coalesce(day, part) as period, source,
       rating, count(*) as feedback, count(satisfaction) as rated, count(*) filter (where satisfaction <= 0.4) as bad,
       coalesce(sum(satisfaction), 0) as satisfaction
     from f
     group by grouping sets (
-      (day, source, rating), (project_id, source), (project_id, part), (contact_id, is_alone, source), (account_id, source))
+      (day, source, rating), (project_id, source), (project_id, part), (contact_id, is_alone, source), (account_id, source),
+      (theme_id, source), (theme_id, part), (kind, source), (kind, part))
     having grouping(account_id) = 1 or account_id is not null
     union all
     select case when grouping(part) = 0 then 'tag and time' else 'tag' end, null, tag, part, source, null, count(*),
@@ -75,10 +75,9 @@ begin
   ) as c;
   insert into feedback_sum as s (workspace_id, dimension, key, tag, period, source, rating, feedback, rated, bad, satisfaction)
   select g.workspace_id, c.dimension, c.key, c.tag, c.period, c.source, c.rating, c.feedback, c.rated, c.bad, c.satisfaction
-  from workspace_progress as g cross join unnest(
-    dimensions, keys, tags, periods, sources, ratings, counts, rated_counts, bad_counts, satisfactions) as c (
-    dimension, key, tag, period, source, rating, feedback, rated, bad, satisfaction)
-  where g.workspace_id = ws
+  from workspace_progress as g
+  cross join unnest(dimensions, keys, tags, periods, sources, ratings, counts, rated_counts, bad_counts, satisfactions)
+    as c (dimension, key, tag, period, source, rating, feedback, rated, bad, satisfaction) where g.workspace_id = ws
   on conflict (workspace_id, dimension, key, period, source, rating) do update set feedback = s.feedback + excluded.feedback,
     rated = s.rated + excluded.rated, bad = s.bad + excluded.bad, satisfaction = s.satisfaction + excluded.satisfaction;
   if sign < 0 then perform remove_empty_sums(ws, dimensions, keys, periods, sources, ratings); end if;
@@ -110,7 +109,7 @@ begin
   end loop;
 end $$;
 
--- The key of feedback without a project, a customer or tags.
+-- The key of feedback without a project, a customer, a theme, a kind or tags.
 create or replace function no_key() returns uuid
   language sql immutable parallel safe as $$ select '00000000-0000-0000-0000-000000000000'::uuid $$;
 

@@ -22,7 +22,6 @@ begin
     perform place_waiting(ws, t.id, t.theme, t.theme_cell);
   end loop;
   for t in select j.id, j.similar_id from jsonb_to_recordset(others -> 'joined') as j (id uuid, similar_id uuid) loop
-    perform take_off_sums(ws, array[t.id]);
     perform join_similar(ws, t.id, t.similar_id);
   end loop;
   perform forget_oldest_meaning(ws);
@@ -38,11 +37,14 @@ begin
   update meaning_share as s set theme_cell = cell where s.workspace_id = ws and s.record_id = record and s.theme_cell is null;
   if not found then return; end if;
   perform count_theme(ws, array[record], 1);
-  perform take_off_sums(ws, array[record]);
   at := reserve_positions(ws, 1) + 1;
-  update feedback as f set theme_id = theme_of, theme_by = 'likeness', change_position = at
-  where f.workspace_id = ws and f.id = record and f.theme_id is null;
-  if found then return; end if;
+  perform from feedback as f where f.workspace_id = ws and f.id = record and f.theme_id is null;
+  if found then
+    perform take_off_sums(ws, array[record]);
+    update feedback as f set theme_id = theme_of, theme_by = 'likeness', change_position = at
+    where f.workspace_id = ws and f.id = record;
+    return;
+  end if;
   update conversation as c set theme_id = theme_of, change_position = at
   where c.workspace_id = ws and c.id = record and c.theme_id is null;
 end $$;
@@ -203,9 +205,15 @@ end $$;
 -- Lets a feedback share an id with a text that is nearly the same.
 create or replace function join_similar(ws uuid, record uuid, with_id uuid) returns void
   language plpgsql as $$
+declare
+  at bigint;
 begin
-  update feedback as f set similar_id = with_id, change_position = reserve_positions(ws, 1) + 1
-  where f.workspace_id = ws and f.id = record and f.similar_id is null;
+  perform from feedback as f where f.workspace_id = ws and f.id = record and f.similar_id is null;
+  if not found then return; end if;
+  perform take_off_sums(ws, array[record]);
+  at := reserve_positions(ws, 1) + 1;
+  update feedback as f set similar_id = with_id, change_position = at
+  where f.workspace_id = ws and f.id = record;
 end $$;
 
 -- A feedback that is left alone has no similar one any more.
@@ -214,12 +222,14 @@ create or replace function leave_similar(ws uuid, similar_ids uuid[]) returns vo
 declare
   similar_to uuid;
   left_ids uuid[];
+  at bigint;
 begin
   foreach similar_to in array similar_ids loop
     left_ids := array(select f.id from feedback as f where f.workspace_id = ws and f.similar_id = similar_to limit 2);
     continue when cardinality(left_ids) <> 1;
     perform take_off_sums(ws, left_ids);
-    update feedback set similar_id = null, change_position = reserve_positions(ws, 1) + 1 where workspace_id = ws and id = left_ids[1];
+    at := reserve_positions(ws, 1) + 1;
+    update feedback set similar_id = null, change_position = at where workspace_id = ws and id = left_ids[1];
   end loop;
 end $$;
 
@@ -232,6 +242,7 @@ as $$
 declare
   m record;
   moves integer := 0;
+  at bigint;
 begin
   if not lock_progress(ws) then return 0; end if;
   for m in
@@ -244,7 +255,8 @@ begin
     perform take_off_sums(ws, array[m.id]);
     update meaning_share as s set theme_cell = m.cell where s.workspace_id = ws and s.record_id = m.id;
     perform count_theme(ws, array[m.id], 1);
-    update feedback as f set theme_id = m.theme_id, change_position = reserve_positions(ws, 1) + 1
+    at := reserve_positions(ws, 1) + 1;
+    update feedback as f set theme_id = m.theme_id, change_position = at
     where f.workspace_id = ws and f.id = m.id;
     moves := moves + 1;
   end loop;

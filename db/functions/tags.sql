@@ -151,10 +151,10 @@ declare
   );
   gained text[] := '{}';
 begin
-  perform take_off_sums(ws, array(
-    select r.id from jsonb_to_recordset(tagged) as r (id uuid, judged boolean) where r.id = any (standing) and not r.judged));
+  perform take_off_sums(ws, standing);
   for t in
-    select r.record, r.id, r.tags, r.judged, r.mood, r.kind, r.theme_by, r.similar_id, h.id as theme_id
+    select r.record, r.id, r.tags, r.judged, r.mood, r.kind, r.theme_by, r.similar_id, h.id as theme_id,
+      case when r.theme_by <> 'person' then h.id end as found_id
     from jsonb_to_recordset(tagged) as r (record text, id uuid, tags text[], judged boolean, mood double precision, kind text,
       theme integer, theme_by text, similar_id uuid)
     left join lateral (
@@ -170,12 +170,13 @@ begin
       where c.workspace_id = ws and c.id = t.id;
     else
       update feedback as f set tags = case when t.judged then f.tags else t.tags end,
-        tagger_version = case when not t.judged then tagger end, mood = t.mood,
+        tagger_version = tagger, mood = t.mood,
         kind = case when f.corrections ? 'kind' then f.kind else t.kind end,
         theme_id = coalesce(f.theme_id, t.theme_id), theme_by = coalesce(f.theme_by, t.theme_by),
         similar_id = coalesce(f.similar_id, t.similar_id),
         uncorrected = f.uncorrected || found_values(
-          t.kind, coalesce(f.uncorrected ->> 'themeId', t.theme_id::text)::uuid, coalesce(f.uncorrected ->> 'themeBy', t.theme_by)),
+          t.kind, coalesce(f.uncorrected ->> 'themeId', t.found_id::text)::uuid,
+          coalesce(f.uncorrected ->> 'themeBy', nullif(t.theme_by, 'person'))),
         change_position = at
       where f.workspace_id = ws and f.id = t.id;
     end if;

@@ -51,6 +51,7 @@ create or replace function end_circle(ws uuid, theme_id uuid, target uuid) retur
 declare
   at uuid := target;
   next uuid;
+  ended_at bigint := reserve_positions(ws, 1) + 1;
 begin
   loop
     select t.merged_into into next from theme as t where t.workspace_id = ws and t.id = at;
@@ -58,7 +59,7 @@ begin
     exit when next = theme_id;
     at := next;
   end loop;
-  update theme as t set merged_into = null, change_position = reserve_positions(ws, 1) + 1 where t.workspace_id = ws and t.id = at;
+  update theme as t set merged_into = null, change_position = ended_at where t.workspace_id = ws and t.id = at;
 end $$;
 
 -- Sets `shown_id` of all themes: the end of their merges.
@@ -86,6 +87,7 @@ create or replace function lose_titles(ws uuid, gone text[]) returns void
   language plpgsql as $$
 declare
   t record;
+  at bigint;
 begin
   if cardinality(gone) = 0 then return; end if;
   for t in
@@ -93,7 +95,8 @@ begin
       and not exists (
         select from feedback_category as c where c.workspace_id = ws and c.id in (category_id(ws, k.title), category_id(ws, lower(k.title))))
   loop
-    update theme as k set tag_hash = null, title = null, change_position = reserve_positions(ws, 1) + 1
+    at := reserve_positions(ws, 1) + 1;
+    update theme as k set tag_hash = null, title = null, change_position = at
     where k.workspace_id = ws and k.id = t.id;
     perform name_theme(ws, t.id, gone);
   end loop;

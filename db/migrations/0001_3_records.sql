@@ -95,8 +95,9 @@ create index feedback_hidden on feedback (workspace_id, created_at, id) where is
 create index feedback_changed on feedback (workspace_id, change_position) where change_position is not null;
 
 -- How much feedback there is, without hidden feedback (db/functions/feedback-sums.sql). dimension:
--- time, tag, project, account, customer (without an account in the feedback), customer of account, tag
--- and time, project and time. key: an own id, or a category id; zeros for feedback without one.
+-- time, tag, theme, kind, project, account, customer (without an account in the feedback), customer of
+-- account; tag, theme, kind and project `and time`. key: an own id, or that of a category with this tag;
+-- zeros for feedback without one. tag: the tag or kind. Of a merged theme, the own theme of the feedback.
 -- period: with `time`, the day; with `and time`, the first day of the part of a week in one month; else
 -- -infinity. source: empty with `and time`. rating: with `time`, the rating; else NaN.
 create table feedback_sum (

@@ -1,4 +1,4 @@
-import { type Dimension, type Dimensions, partsOf, THEME_JOINS, THEME_SHOWN } from './dimensions.ts'
+import { type Dimension, type Dimensions, partsOf, THEME_SHOWN, themeJoins } from './dimensions.ts'
 import { conversationCondition, type FeedbackFilters, SATISFACTION } from './filters.ts'
 
 /** What conversations are counted by, where the key is not that of a feedback. */
@@ -10,7 +10,7 @@ const KEYS: Readonly<Partial<Record<Dimension, { key: string; from: string }>>> 
     from: 'left join contact as c on c.workspace_id = o.workspace_id and c.id = o.contact_id',
   },
   project: { key: 'null::uuid', from: '' },
-  theme: { key: 'h.id', from: THEME_JOINS },
+  theme: { key: 'h.id', from: themeJoins('r.theme_id') },
 }
 const CUSTOMERS = 'left join conversation_contact as o on o.workspace_id = r.workspace_id and o.conversation_id = r.id'
 

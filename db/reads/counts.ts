@@ -1,6 +1,6 @@
 import type { Sql } from '../connection/postgres.ts'
 import { conversationsToCount } from './conversation-counts.ts'
-import { type Dimensions, type DimensionParts, fieldsAmong, partsOf, THEME_JOINS, THEME_SHOWN } from './dimensions.ts'
+import { type Dimensions, type DimensionParts, fieldsAmong, partsOf, THEME_SHOWN, themeJoins } from './dimensions.ts'
 import { type DeclaredFields, hasOwners, OWNER_JOINS } from './field-values.ts'
 import { conditionOf, currentFilters, type FeedbackFilters, SATISFACTION } from './filters.ts'
 import type { CountedKind } from './records.ts'
@@ -184,7 +184,7 @@ export const rowsToCount = (
     select ${by.map((name, at) => `${partsOf(name, declared).key} as k${at + 1}`).join()}, ${SATISFACTION} as satisfaction,
       ${isByTag ? 'generate_subscripts(t.tags_or_null, 1) = 1' : 'true'} as is_first${more}
     from feedback as r ${hasOwners(fields, declared) ? OWNER_JOINS : customer}
-    ${by.includes('theme') ? THEME_JOINS : ''}
+    ${by.includes('theme') ? themeJoins('r.theme_id') : ''}
     left join source as s on s.workspace_id = r.workspace_id and s.source = r.source
     ${isByTag ? `cross join lateral (select coalesce(nullif(r.tags, '{}'), array[null])) as t (tags_or_null)` : ''}
     where r.workspace_id = $1::uuid and ($2::jsonb is not null) and (${conditionOf(filters, declared)}) and ${condition}

@@ -61,7 +61,8 @@ export const partsOf = (name: Dimension, declared: DeclaredFields = []): Dimensi
     : { key: fieldValue(fieldsAmong([name])[0]!, declared), text: 'k', name: 'null::text' }
 
 /** Joins of counts by theme, and their condition: a hidden theme is in no count. */
-export const THEME_JOINS = `left join theme as o_theme on o_theme.workspace_id = r.workspace_id and o_theme.id = r.theme_id
+export const themeJoins = (theme: string): string => `
+  left join theme as o_theme on o_theme.workspace_id = r.workspace_id and o_theme.id = ${theme}
   left join theme as h on h.workspace_id = r.workspace_id and h.id = o_theme.shown_id`
 export const THEME_SHOWN = 'not coalesce(h.is_hidden, false)'
 

@@ -1,4 +1,4 @@
-import type { Dimension, Dimensions } from './dimensions.ts'
+import { type Dimension, type Dimensions, THEME_SHOWN, themeJoins } from './dimensions.ts'
 import type { FeedbackFilters } from './filters.ts'
 import type { CountedKind } from './records.ts'
 
@@ -26,6 +26,8 @@ export const LATER = 'r.change_position > coalesce((select up_to from summed), 0
 /** The sums in which each feedback counts once by this dimension, or once for each tag. */
 const SUMS = {
   tag: ['tag'],
+  theme: ['theme'],
+  kind: ['kind'],
   project: ['project'],
   customer: ['customer', 'customer of account'],
   account: ['account', 'customer'],
@@ -45,12 +47,14 @@ export const sumsFor = ({ of, by, filters }: Counted): readonly string[] | undef
   const [other] = others
   if (other === undefined || other === 'source') return SUMS[name]
   const isBySpan = other === 'week' || other === 'month'
-  return isBySpan && (name === 'tag' || name === 'project') ? [`${name} and time`] : undefined
+  return isBySpan && name !== 'customer' && name !== 'account' ? [`${name} and time`] : undefined
 }
 
 const OWN_ID = 'nullif(r.key, no_key())'
 const KEYS: Readonly<Partial<Record<Dimension, string>>> = {
   tag: 'r.tag',
+  theme: 'h.id',
+  kind: 'r.tag',
   source: 'r.source',
   project: OWN_ID,
   customer: OWN_ID,
@@ -69,7 +73,10 @@ export const sumsToCount = (by: Dimensions, sums: readonly string[]): string => 
   const customer = by.includes('account')
     ? `left join contact as c on c.workspace_id = r.workspace_id and c.id = r.key and r.dimension = 'customer'`
     : ''
-  return `select ${by.map((name) => KEYS[name]).join()}, ${FIGURES} from feedback_sum as r ${customer} where ${sumsIn(sums)}`
+  const isByTheme = by.includes('theme')
+  return `select ${by.map((name) => KEYS[name]).join()}, ${FIGURES}
+    from feedback_sum as r ${customer} ${isByTheme ? themeJoins('nullif(r.key, no_key())') : ''}
+    where ${sumsIn(sums)} ${isByTheme ? `and ${THEME_SHOWN}` : ''}`
 }
 
 /** The figures of all feedback, in parts: those of tags do not add up to them. */

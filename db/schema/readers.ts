@@ -18,8 +18,8 @@ export const READABLE_TABLES = [
   'message',
   'project',
   'source',
-  'theme',
   'submission',
+  'theme',
   'workspace',
 ] as const
 

@@ -32,7 +32,6 @@ const conditions = (sql: Sql, table: RetagTable, { workspaceId, source, since, u
     and (${until ?? null}::timestamptz is null or ${acceptedAt} < ${until ?? null}::timestamptz)
     and (
       (${olderThanVersion ?? null}::int is null or coalesce(tagger_version, 0) < ${olderThanVersion ?? null}::int)
-        ${table === 'feedback' ? sql`and tags_generated` : sql``}
       or not exists (
         select from search_text as t where t.workspace_id = ${sql(table)}.workspace_id and t.record_id = ${sql(table)}.id)
     )`

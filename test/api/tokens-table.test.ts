@@ -49,6 +49,9 @@ const TABLE: Readonly<Record<string, readonly number[]>> = {
   'POST /api/v1/batch': known(200, 200, 200, 403, 403),
   [`PATCH /api/v1/feedbacks/${SUBMISSION}`]: known(404, 403, 200, 403, 403, 200),
   [`DELETE /api/v1/feedbacks/${SUBMISSION}`]: known(404, 403, 200, 403, 403, 403),
+  // The body has no feedback that exists.
+  'POST /api/v1/themes': known(400, 403, 400, 403, 403, 400),
+  [`PATCH /api/v1/themes/${SUBMISSION}`]: known(400, 403, 400, 403, 403, 400),
   'POST /api/v1/contacts/purge': known(404, 403, 200, 403, 403),
   [RECEIPT]: known(404, 200, 200, 403, 403),
   'GET /metrics': FOR_OPERATORS,

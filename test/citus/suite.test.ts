@@ -27,6 +27,7 @@ const FILES = [
   'worker/apply/apply-strides',
   'worker/maintenance',
   'worker/remove-purged',
+  'worker/tagging/meaning',
   'worker/webhooks/deliver',
 ]
 /** A history takes a second or more. */

@@ -35,6 +35,7 @@ describe('a new column', () => {
       'conversation.tags',
       'conversation.theme_id',
       'feedback.mood',
+      'feedback.similar_id',
       'feedback.source_created_at',
       'feedback_category.created_at',
       'feedback_category.id',

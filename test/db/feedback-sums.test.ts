@@ -66,10 +66,10 @@ describe('the sums of feedback', () => {
     }
   }
 
-  it(`equal the feedback after each step, with corrections, merges, purges, tags and new scales, and leave no trace: ${HISTORIES} histories`, () =>
+  it(`equal the feedback after each step, with corrections, themes, merges, purges, tags and new scales, and leave no trace: ${HISTORIES} histories`, () =>
     fc.assert(
       fc.asyncProperty(
-        submissionHistories({ hashKey, corrections: true, replays: true, purges: true }),
+        submissionHistories({ hashKey, corrections: true, themes: true, replays: true, purges: true }),
         schedules,
         betweenSteps,
         async (history, schedule, acts) => {

@@ -112,7 +112,11 @@ describe('agents that ask about the demo', () => {
       ['count_feedback', { filters: { words: 'x' } }, /filters.words is not known here; filters are q, source, tag/],
       ['count_feedback', { by: 'tag', order: 'contractValue' }, /needs account as the first of by/],
       ['count_feedback', { of: 'conversations', by: 'project' }, /conversations have no project/],
-      ['compare_periods', { by: 'week' }, /by must be one of tag, source, project, account, customer, rating/],
+      [
+        'compare_periods',
+        { by: 'week' },
+        /by must be one of tag, theme, kind, source, project, account, customer, rating/,
+      ],
       ['compare_periods', { by: 'tag', filters: { createdTo: '2026-01-01' } }, /put the times into later and earlier/],
       ['compare_periods', { by: 'tag', later: { from: '2026-02-01', to: '2026-01-01' } }, /must begin before it ends/],
       ['list_feedback', { limit: 21 }, /limit must be a whole number from 1 to 20/],

@@ -138,11 +138,7 @@ describe('the tagger', () => {
       assert.match(stdout, new RegExp(`^tagged by version ${TAGGER_VERSION}: 2$`, 'm'))
       assert.deepEqual(await Promise.all(old.map(tagsOf)), [wanted, wanted])
       assert.deepEqual(await tagsOf(people), ['stale', 'Billing'])
-      const rows = await service.sql<{ id: string }[]>`select id from feedback where tagger_version is null`
-      assert.deepEqual(
-        rows.map(({ id }) => id),
-        [people],
-      )
+      assert.deepEqual([...(await service.sql`select id from feedback where tagger_version is null`)], [])
     })
 
     it('has options for a workspace, a source, times, and all versions', async () => {

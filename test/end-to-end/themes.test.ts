@@ -94,6 +94,15 @@ describe('a theme that a person makes', () => {
     await edit(id, {}, 400)
   })
 
+  it('is listed with the figures of its feedback, and without any while it is hidden', async () => {
+    const id = await made('Counted', [await send(), await send()])
+    const feedbackOf = async (): Promise<number | undefined> =>
+      ((await read('/themes')).themes as (Theme & { feedback: number })[]).find((each) => each.id === id)?.feedback
+    assert.equal(await feedbackOf(), 2)
+    await edit(id, { isHidden: true })
+    assert.equal(await feedbackOf(), 0)
+  })
+
   it('appears in the change feed and in the export of a feedback, whose kind a person can set as well', async () => {
     const feedbackId = await send()
     const id = await made('Export', [feedbackId])

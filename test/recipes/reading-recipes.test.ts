@@ -7,6 +7,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { Webhook as Signer } from 'standardwebhooks'
 import { outputOf } from '../support/command.ts'
 import { recordsOf } from '../support/feed-followers.ts'
+import { ownMembers } from '../support/stored-records.ts'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { until } from '../support/until.ts'
@@ -105,7 +106,9 @@ describe('the recipes that read', () => {
           .filter((name) => name.endsWith('.json'))
           .map((name) => JSON.parse(readFileSync(join(records, name), 'utf8')) as Kept)
       const present = () =>
-        kept().flatMap(({ kind, id: each, record }) => (record ? [[`${kind} ${each}`, record] as const] : []))
+        kept().flatMap(({ kind, id: each, record }) =>
+          record ? [[`${kind} ${each}`, ownMembers(kind, record)] as const] : [],
+        )
       const sorted = (copy: Iterable<readonly [string, object]>) => [...copy].toSorted(([a], [b]) => (a < b ? -1 : 1))
       const tombstone = await until('the tombstone is kept', async () =>
         kept().find((change) => change.id === own && change.deleted),

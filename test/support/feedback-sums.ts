@@ -39,6 +39,10 @@ export const assertSums = async (sql: Sql, workspaceId: string): Promise<void> =
         satisfaction from f
       union all select 'project', coalesce(project_id, ${NONE}), null, '-infinity', source, 'NaN', satisfaction from f
       union all select 'project and time', coalesce(project_id, ${NONE}), null, ${WEEK_OF_MONTH}, '', 'NaN', satisfaction from f
+      union all select 'theme', coalesce(theme_id, ${NONE}), null, '-infinity', source, 'NaN', satisfaction from f
+      union all select 'theme and time', coalesce(theme_id, ${NONE}), null, ${WEEK_OF_MONTH}, '', 'NaN', satisfaction from f
+      union all select 'kind', coalesce(category_id($1, kind), ${NONE}), kind, '-infinity', source, 'NaN', satisfaction from f
+      union all select 'kind and time', coalesce(category_id($1, kind), ${NONE}), kind, ${WEEK_OF_MONTH}, '', 'NaN', satisfaction from f
       union all select 'account', account_id, null, '-infinity', source, 'NaN', satisfaction from f where account_id is not null
       union all select 'customer', coalesce(contact_id, ${NONE}), null, '-infinity', source, 'NaN', satisfaction from f
         where account_id is null
@@ -62,7 +66,7 @@ export const assertSums = async (sql: Sql, workspaceId: string): Promise<void> =
 const canonical = (cell: unknown): string =>
   JSON.stringify(Object.entries(cell as object).toSorted(([one], [other]) => (one < other ? -1 : 1)))
 
-const SINGLE = ['tag', 'source', 'project', 'account', 'customer', 'week', 'month', 'rating'] as const
+const SINGLE = ['tag', 'theme', 'kind', 'source', 'project', 'account', 'customer', 'week', 'month', 'rating'] as const
 const COUNTED: readonly Dimensions[] = [
   ...SINGLE.map((name) => [name] as const),
   ...SINGLE.flatMap((name) => (['source', 'week', 'month'] as const).map((other) => [name, other] as const)),

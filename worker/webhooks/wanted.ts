@@ -10,7 +10,8 @@ type Wanted = { change: Change; isHeld: boolean }
 
 /**
  * The changes that a webhook posts: of its kinds, and feedback that matches its filter. Tombstones
- * match, since the receiver may have the record; a text of Slack cannot be taken back. `isHeld`: the feedback has no tags yet.
+ * match, since the receiver may have the record; a text of Slack cannot be taken back. `isHeld`: the
+ * tagger has not read the feedback yet.
  */
 export const chooseWanted = async (
   sql: Sql,
@@ -23,13 +24,20 @@ export const chooseWanted = async (
   const ids = ofKinds.filter(isFiltered).map(({ id }) => id)
   const filters = ids.length === 0 ? {} : withHashes(v.parse(feedbackFilters, filter))
   const matching = ids.length === 0 ? NONE : await findMatching(sql, { workspaceId, filters, ids })
-  return ofKinds
+  const wanted = ofKinds
     .filter(({ record }) => format !== 'slack' || record !== undefined)
     .filter((change) => !isFiltered(change) || matching.has(change.id))
-    .map((change) => ({ change, isHeld: holdUntilTagged && lacksTags(change) }))
+  const unread = holdUntilTagged ? await findUnread(sql, workspaceId, wanted) : NONE
+  return wanted.map((change) => ({ change, isHeld: unread.has(change.id) }))
 }
 
 const NONE: ReadonlySet<string> = new Set()
 
-const lacksTags = ({ kind, record }: Change): boolean =>
-  kind === 'feedback' && record !== undefined && !('tags' in (JSON.parse(record) as object))
+/** Feedback that the tagger has not read yet. */
+const findUnread = async (sql: Sql, workspaceId: string, changes: readonly Change[]): Promise<ReadonlySet<string>> => {
+  const ids = changes.filter(({ kind, record }) => kind === 'feedback' && record !== undefined).map(({ id }) => id)
+  if (ids.length === 0) return NONE
+  const rows = await sql<{ id: string }[]>`
+    select id from feedback where workspace_id = ${workspaceId} and id = any (${ids}::uuid[]) and tagger_version is null`
+  return new Set(rows.map(({ id }) => id))
+}
