@@ -22,6 +22,7 @@ COPY db ./db
 COPY client ./client
 COPY cli ./cli
 COPY api ./api
+COPY alerts ./alerts
 COPY meaning ./meaning
 COPY tagger ./tagger
 COPY worker ./worker

@@ -24,7 +24,7 @@ import { findWorkspace, NO_SUCH_WORKSPACE } from './option-values.ts'
 import { CommandError, type CommandContext, print, runCommand } from './run-command.ts'
 
 const USAGE = `usage: npm run webhook -- create --workspace NAME --url URL [--kinds KINDS] [--filter FILTERS]
-                                    [--hold-until-tagged] [--from POSITION]
+                                    [--hold-until-tagged] [--from POSITION] [--format slack]
        npm run webhook -- list
        npm run webhook -- test ID
        npm run webhook -- pause ID
@@ -37,6 +37,7 @@ A webhook receives the changes of a workspace, as in GET /changes, signed in the
 It begins with the next change, or with the changes after POSITION. 0 delivers all existing records first.
 --kinds feedback,account delivers these kinds only. --filter 'source=Mail&satisfactionMax=0.4' delivers feedback that matches
 these filters of GET /feedbacks. With --hold-until-tagged, feedback waits for its generated tags, for a minute at most.
+--format slack posts alerts and digests alone, as texts for an incoming webhook of Slack.
 create and rotate print the secret. For a day after rotate, deliveries are also signed with the former secret.
 Addresses that are not public are refused, unless WEBHOOK_ALLOWED_HOSTS of the workers names the host.
 list also shows records that the receiver has not confirmed and that the webhook has passed. resume sends them again.`
@@ -65,7 +66,7 @@ const setState = async (sql: Sql, id: string, change: Parameters<typeof setWebho
 
 const statusLine = (webhook: WebhookStatus): string => {
   const { id, workspace, url, state, position, isBehind, delivered, undelivered, fault } = webhook
-  const { kinds, filter, holdUntilTagged } = webhook
+  const { kinds, filter, holdUntilTagged, format } = webhook
   return [
     id,
     workspace,
@@ -77,6 +78,7 @@ const statusLine = (webhook: WebhookStatus): string => {
     ...(kinds === null ? [] : [kinds.join(',')]),
     ...(filter === null ? [] : [JSON.stringify(filter)]),
     ...(holdUntilTagged ? ['holds until tagged'] : []),
+    ...(format === 'slack' ? ['slack'] : []),
     url,
   ].join('  ')
 }
@@ -142,6 +144,7 @@ const bodyOf = ({ values, hasFlag }: CommandContext): JsonObject => {
     ...(kinds && { kinds }),
     ...(filter && { filter }),
     ...(from !== undefined && { from }),
+    ...(values['format'] !== undefined && { format: values['format'] }),
   }
   return withUsualFilter({ ...body, holdUntilTagged: hasFlag('hold-until-tagged') })
 }
@@ -192,7 +195,7 @@ const replay = async ({ sql, values }: CommandContext, id: string): Promise<void
 
 await runCommand({
   usage: USAGE,
-  options: ['workspace', 'url', 'from', 'kinds', 'filter'],
+  options: ['workspace', 'url', 'from', 'kinds', 'filter', 'format'],
   flags: ['hold-until-tagged'],
   run: {
     create,

@@ -280,7 +280,16 @@ export type WebhookSettings = {
   /** The kinds of records whose changes are posted. Absent: all; with a `filter`, feedback. */
   readonly kinds?:
     | readonly (
-        'feedback' | 'customer' | 'account' | 'project' | 'theme' | 'feedback_category' | 'conversation' | 'message'
+        | 'feedback'
+        | 'customer'
+        | 'account'
+        | 'project'
+        | 'theme'
+        | 'alert'
+        | 'digest'
+        | 'feedback_category'
+        | 'conversation'
+        | 'message'
       )[]
     | null
     | undefined
@@ -288,6 +297,8 @@ export type WebhookSettings = {
   readonly filter?: FeedbackFilters | null | undefined
   /** Whether feedback waits for its generated tags, for a minute at most, so that it comes as one message. */
   readonly holdUntilTagged?: boolean | null | undefined
+  /** The form of the messages. `slack`: a text for an incoming webhook of Slack, for alerts and digests alone. */
+  readonly format?: 'standard' | 'slack' | undefined
   /** Begins after this position of the change feed; with 0, with all records. Absent: with the next change. */
   readonly from?: number | null | undefined
 }
@@ -592,6 +603,63 @@ export type Theme = {
   readonly createdAt: string
 }
 
+/** Something that the service tells by itself: more people than usual say something, or are unhappy. */
+export type Alert = {
+  /** Own id. */
+  readonly id: string
+  /** What it is about: a `theme`, `kind` or `tag`; or the satisfaction of a `source` or `account`. */
+  readonly subject: string
+  /** `new`: hardly one person said it before. `grown`: more people than before say it. `unhappy`: more people are unhappy. */
+  readonly change: string
+  /** Own id of the theme. */
+  readonly themeId?: string | undefined
+  /** The kind of the texts. */
+  readonly kind?: string | undefined
+  /** Own id of the tag: of its feedback category. */
+  readonly tagId?: string | undefined
+  /** The source. */
+  readonly source?: string | undefined
+  /** Own id of the account. */
+  readonly accountId?: string | undefined
+  /** How many days are compared, up to that of the alert. */
+  readonly days: number
+  /** How many people said it, or are unhappy, in these days. After a purge, still as it was. */
+  readonly people: number
+  /** How many people were to be expected by the weeks before. */
+  readonly expected: number
+  /** When it was found. */
+  readonly createdAt: string
+  /** The name of the theme, tag or account now. Left out without one. */
+  readonly name?: string | undefined
+}
+
+/** The alerts and the greatest changes of a week. */
+export type Digest = {
+  /** Own id. */
+  readonly id: string
+  /** The Monday on which the week begins. */
+  readonly week: string
+  /** When it was made. */
+  readonly createdAt: string
+  /** The alerts of the week, the earliest first; at most 100. */
+  readonly alerts: readonly Alert[]
+  /** The themes and kinds that changed most, with their people. */
+  readonly changes: readonly {
+    /** `theme` or `kind`. */
+    readonly subject: string
+    /** Own id of the theme. */
+    readonly themeId?: string | undefined
+    /** The kind of the texts. */
+    readonly kind?: string | undefined
+    /** The name of the theme now. Left out without one. */
+    readonly name?: string | undefined
+    /** The people of the week. */
+    readonly people: number
+    /** The people of a mean week before. */
+    readonly before: number
+  }[]
+}
+
 /** A tag of a feedback or conversation. */
 export type FeedbackCategory = {
   /** Own id. */
@@ -724,6 +792,34 @@ export type ThemePage = {
 export type ThemeFound = {
   /** The record. */
   readonly theme: Theme
+}
+
+/** A page. */
+export type AlertPage = {
+  /** The records of this page. A page can be empty. */
+  readonly alerts: readonly Alert[]
+  /** The `next` for the following page; null at the end of the list. */
+  readonly next: string | null
+}
+
+/** One record. */
+export type AlertFound = {
+  /** The record. */
+  readonly alert: Alert
+}
+
+/** A page. */
+export type DigestPage = {
+  /** The records of this page. A page can be empty. */
+  readonly digests: readonly Digest[]
+  /** The `next` for the following page; null at the end of the list. */
+  readonly next: string | null
+}
+
+/** One record. */
+export type DigestFound = {
+  /** The record. */
+  readonly digest: Digest
 }
 
 /** The theme was accepted. */
@@ -887,6 +983,8 @@ export type Webhook = {
   readonly filter: FeedbackFilters | null
   /** Whether feedback waits for its generated tags. */
   readonly holdUntilTagged: boolean
+  /** The form of the messages. */
+  readonly format: 'standard' | 'slack'
   /** The change position that it has reached. */
   readonly position: number
   /** Whether there are later changes. */
@@ -932,6 +1030,8 @@ export type Change =
   | AccountChange
   | ProjectChange
   | ThemeChange
+  | AlertChange
+  | DigestChange
   | FeedbackCategoryChange
   | ConversationChange
   | MessageChange
@@ -1010,6 +1110,34 @@ export type ThemeChange = {
   readonly record?: Theme | undefined
 }
 
+/** A changed record of the kind alert, or its tombstone. */
+export type AlertChange = {
+  /** The position of the change. Grows strictly in a workspace. */
+  readonly position: number
+  /** The kind of the record. */
+  readonly kind: 'alert'
+  /** Own id of the record. */
+  readonly id: string
+  /** True if the record was removed. */
+  readonly deleted: boolean
+  /** The record in its latest state; absent if it was removed. */
+  readonly record?: Alert | undefined
+}
+
+/** A changed record of the kind digest, or its tombstone. */
+export type DigestChange = {
+  /** The position of the change. Grows strictly in a workspace. */
+  readonly position: number
+  /** The kind of the record. */
+  readonly kind: 'digest'
+  /** Own id of the record. */
+  readonly id: string
+  /** True if the record was removed. */
+  readonly deleted: boolean
+  /** The record in its latest state; absent if it was removed. */
+  readonly record?: Digest | undefined
+}
+
 /** A changed record of the kind feedback_category, or its tombstone. */
 export type FeedbackCategoryChange = {
   /** The position of the change. Grows strictly in a workspace. */
@@ -1065,6 +1193,8 @@ export type WebhookMessage = {
     | AccountChange
     | ProjectChange
     | ThemeChange
+    | AlertChange
+    | DigestChange
     | FeedbackCategoryChange
     | ConversationChange
     | MessageChange

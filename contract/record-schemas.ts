@@ -42,7 +42,22 @@ const JOINED: Readonly<Record<string, (description: string) => v.GenericSchema>>
     ),
   customerIds: (description) => about(v.array(v.string()), description),
   themeId: (description) => optional(text(description)),
+  name: (description) => optional(text(description)),
+  alerts: (description) => about(v.array(v.lazy((): v.GenericSchema => alert)), description),
+  changes: (description) => about(v.array(changeOfWeek), description),
 }
+
+const changeOfWeek = about(
+  v.object({
+    subject: text('`theme` or `kind`.'),
+    themeId: optional(text('Own id of the theme.')),
+    kind: optional(text('The kind of the texts.')),
+    name: optional(text('The name of the theme now. Left out without one.')),
+    people: about(v.number(), 'The people of the week.'),
+    before: about(v.number(), 'The people of a mean week before.'),
+  }),
+  'What changed much in a week.',
+)
 
 /** `more`: members of the record that only a list has. */
 export const schemaOf = <T extends TableName>(name: T, more: v.ObjectEntries = {}): v.GenericSchema<ReadRecord<T>> => {
@@ -73,6 +88,13 @@ export const account = schemaOf('account')
 export const project = schemaOf('project')
 export const theme = schemaOf('theme')
 export type Theme = ReadRecord<'theme'>
+export const alert = schemaOf('alert')
+export type Alert = ReadRecord<'alert'> & { name?: string }
+export const digest = schemaOf('digest')
+export type Digest = ReadRecord<'digest'> & {
+  alerts: Alert[]
+  changes: (Pick<Alert, 'themeId' | 'kind' | 'name'> & { subject: string; people: number; before: number })[]
+}
 export const feedbackCategory = schemaOf('feedback_category')
 export const conversation = schemaOf('conversation')
 export type StoredConversation = ReadRecord<'conversation'> & { customerIds: string[]; themeId?: string }
@@ -85,6 +107,8 @@ const RECORDS = {
   account,
   project,
   theme,
+  alert,
+  digest,
   feedback_category: feedbackCategory,
   conversation,
   message,
@@ -122,6 +146,8 @@ export const CHANGES = {
   AccountChange: changeOf('account', merged),
   ProjectChange: changeOf('project'),
   ThemeChange: changeOf('theme'),
+  AlertChange: changeOf('alert'),
+  DigestChange: changeOf('digest'),
   FeedbackCategoryChange: changeOf('feedback_category'),
   ConversationChange: changeOf('conversation'),
   MessageChange: changeOf('message'),

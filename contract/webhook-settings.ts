@@ -21,6 +21,11 @@ export const NO_POSITION = 'a position of the change feed (a whole number), or 0
 export const isPosition = (given: number): boolean =>
   Number.isInteger(given) && given >= 0 && given <= (Date.now() + MS_PER_DAY) * 1_000
 
+/** `slack`: `{"text": …}`, as incoming webhooks of Slack take it. */
+export const WEBHOOK_FORMATS = ['standard', 'slack'] as const
+/** The kinds that can be a text of Slack. */
+const KINDS_OF_SLACK: readonly unknown[] & readonly string[] = ['alert', 'digest']
+
 const kind = v.picklist(RECORD_KINDS, `one of ${RECORD_KINDS.join(', ')}`)
 
 /** The body of POST /webhooks. */
@@ -44,6 +49,10 @@ export const webhookSettings = object(
       v.nullish(flag),
       'Whether feedback waits for its generated tags, for a minute at most, so that it comes as one message.',
     ),
+    format: about(
+      v.nullish(v.picklist(WEBHOOK_FORMATS, WEBHOOK_FORMATS.join(' or '))),
+      'The form of the messages. `slack`: a text for an incoming webhook of Slack, for alerts and digests alone.',
+    ),
     from: about(
       v.nullish(v.pipe(v.number('a number'), v.check(isPosition, NO_POSITION))),
       'Begins after this position of the change feed; with 0, with all records. Absent: with the next change.',
@@ -51,10 +60,17 @@ export const webhookSettings = object(
   },
   {
     description: 'A webhook, which receives the changes of the workspace.',
-    check: ({ filter, kinds }) =>
-      filter != null && Array.isArray(kinds) && !kinds.includes('feedback')
+    check: ({ filter, kinds, format }) => [
+      ...(filter != null && Array.isArray(kinds) && !kinds.includes('feedback')
         ? [{ path: ['kinds'], expected: 'with feedback among them, or absent, since a filter is for feedback' }]
-        : [],
+        : []),
+      ...(format === 'slack' && Array.isArray(kinds) && !kinds.every((each) => KINDS_OF_SLACK.includes(each))
+        ? [{ path: ['kinds'], expected: 'alert or digest, or absent, with the format slack' }]
+        : []),
+      ...(format === 'slack' && filter != null
+        ? [{ path: ['filter'], expected: 'absent with the format slack, since a filter is for feedback' }]
+        : []),
+    ],
   },
 )
 
@@ -63,6 +79,7 @@ export type WebhookScope = {
   kinds: readonly string[] | null
   filter: GivenFilter | null
   holdUntilTagged: boolean
+  format: (typeof WEBHOOK_FORMATS)[number]
 }
 export type GivenFilter = { [Name in keyof typeof FILTERS]?: unknown }
 
@@ -72,13 +89,19 @@ export const withUsualFilter = (body: JsonObject): JsonObject =>
 
 /** `given`: the body that is valid. */
 export const scopeOf = (
-  { kinds, holdUntilTagged }: v.InferOutput<typeof webhookSettings>,
+  { kinds, holdUntilTagged, format }: v.InferOutput<typeof webhookSettings>,
   given: JsonObject,
 ): WebhookScope => {
   const filter = (given['filter'] ?? null) as GivenFilter | null
   return {
-    kinds: kinds == null ? (filter === null ? null : ['feedback']) : [...new Set(kinds)],
+    kinds: kinds == null ? usualKinds({ isFiltered: filter !== null, format }) : [...new Set(kinds)],
     filter,
     holdUntilTagged: holdUntilTagged === true,
+    format: format ?? 'standard',
   }
+}
+
+const usualKinds = ({ isFiltered, format }: { isFiltered: boolean; format: unknown }): readonly string[] | null => {
+  if (format === 'slack') return KINDS_OF_SLACK
+  return isFiltered ? ['feedback'] : null
 }

@@ -50,18 +50,18 @@ export type NewWebhook = WebhookScope & { workspaceId: string; url: string; from
  */
 export const createWebhook = async (
   sql: Sql,
-  { workspaceId, url, from, kinds, filter, holdUntilTagged }: NewWebhook,
+  { workspaceId, url, from, kinds, filter, holdUntilTagged, format }: NewWebhook,
 ): Promise<string | undefined> => {
   const [row] = await sql<[{ id: string | null }]>`
     select create_webhook(${workspaceId}::uuid, ${url}::text, ${from ?? null}::bigint, ${kinds}::text[],
-      ${filter && sql.json(filter as JsonObject)}::jsonb, ${holdUntilTagged}::boolean) as id`
+      ${filter && sql.json(filter as JsonObject)}::jsonb, ${holdUntilTagged}::boolean, ${format}::text) as id`
   return row.id ?? undefined
 }
 
 /** The webhooks of a workspace, or of all. */
 export const listWebhooks = (sql: Sql, workspaceId: string | null = null): Promise<WebhookStatus[]> =>
   sql<WebhookStatus[]>`
-    select h.kinds, h.filter, h.hold_until_tagged as "holdUntilTagged", h.workspace_id as "workspaceId", h.id, h.url, h.state, w.name as workspace, h.position::float8 as position,
+    select h.kinds, h.filter, h.hold_until_tagged as "holdUntilTagged", h.format, h.workspace_id as "workspaceId", h.id, h.url, h.state, w.name as workspace, h.position::float8 as position,
       h.position < p.change_position as "isBehind", h.delivered::float8 as delivered, h.fault,
       coalesce(u.changes, 0)::float8 as undelivered
     from webhook as h join workspace as w on w.id = h.workspace_id
@@ -90,7 +90,7 @@ export const findWebhook = async (sql: Sql, { id, workspaceId }: { id: string; w
   const [row] = await sql<(Omit<Webhook, 'place'> & { position: number; passSince: number | null })[]>`
     select workspace_id as "workspaceId", id, url, state, position::float8 as position, pass_since::float8 as "passSince",
       secret as "secretVersion", coalesce(former_secret_until > now(), false) as "isRotating", attempts,
-      failing_since as "failingSince", next_attempt_at <= now() as "isDue", kinds, filter, hold_until_tagged as "holdUntilTagged"
+      failing_since as "failingSince", next_attempt_at <= now() as "isDue", kinds, filter, hold_until_tagged as "holdUntilTagged", format
     from webhook where id::text = ${id} and (${workspaceId ?? null}::uuid is null or workspace_id = ${workspaceId ?? null}::uuid)`
   if (row === undefined) return undefined
   const { position, passSince, ...rest } = row

@@ -12,6 +12,7 @@ const SERVICE_ROOMS = [
   'api',
   'tagger',
   'meaning',
+  'alerts',
   'worker',
   'cli',
   'cli/progress-bar.ts',
@@ -40,7 +41,9 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   tagger: ['contract', 'runtime'],
   // Decides by what the tagger reads in a text, and by sums that the caller brings.
   meaning: ['contract', 'runtime', 'tagger'],
-  worker: ['contract', 'fold', 'runtime', 'queue', 'db', 'tagger', 'meaning'],
+  // Decides by counts that the caller brings.
+  alerts: ['contract'],
+  worker: ['contract', 'fold', 'runtime', 'queue', 'db', 'tagger', 'meaning', 'alerts'],
   cli: ['contract', 'runtime', 'queue', 'db', 'health', 'tagger', 'meaning', 'cli/progress-bar.ts', 'cli/start'],
   'cli/progress-bar.ts': [],
   // `npm start` starts the servers. Its child processes connect to them.

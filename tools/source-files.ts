@@ -9,6 +9,7 @@ export type TextFile = {
 
 /** The folders with our code. */
 export const SOURCES = [
+  'alerts',
   'api',
   'bench',
   'cli',

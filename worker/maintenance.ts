@@ -17,6 +17,7 @@ import { readRedisCondition } from '../queue/redis/redis-condition.ts'
 import { describeFault } from '../runtime/fault.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { WorkerStores } from './config.ts'
+import { lookWhereDue } from './alerts/look.ts'
 import { finishBegunReplays, replayDueRetries } from './replays.ts'
 
 export type MaintenanceDependencies = WorkerStores & {
@@ -226,6 +227,12 @@ export const addToSums: MaintenanceTask = {
   },
 }
 
+const lookDue: MaintenanceTask = {
+  name: 'look-for-alerts',
+  everyMs: 5_000,
+  run: async ({ sql }) => ({ alerts: await lookWhereDue(sql) }),
+}
+
 const TASKS: readonly MaintenanceTask[] = [
   sweepAllLogs,
   findStrays,
@@ -238,4 +245,5 @@ const TASKS: readonly MaintenanceTask[] = [
   trimKeys,
   wakeWebhooks,
   addToSums,
+  lookDue,
 ]

@@ -5,6 +5,7 @@ import { MAX_REPORTED_PROBLEMS } from '../../contract/limits.ts'
 import { receipt } from '../../contract/receipt.ts'
 import { declaredField } from '../../contract/source-settings.ts'
 import * as records from '../../contract/record-schemas.ts'
+import { WEBHOOK_FORMATS } from '../../contract/webhook-settings.ts'
 import { DIMENSION_NAMES } from '../../db/reads/dimensions.ts'
 import type { RESOURCES } from '../reads/reads.ts'
 import { batchResult } from '../submit/submit-batch.ts'
@@ -112,6 +113,7 @@ const webhook = about(
     kinds: orNull(v.array(v.string()), 'The kinds of records whose changes it gets. Null: all.'),
     filter: orNull(feedbackFilters, 'The filter of its feedback, as it was given.'),
     holdUntilTagged: about(v.boolean(), 'Whether feedback waits for its generated tags.'),
+    format: about(v.picklist(WEBHOOK_FORMATS), 'The form of the messages.'),
     position: number('The change position that it has reached.'),
     isBehind: about(v.boolean(), 'Whether there are later changes.'),
     delivered: number('How many changes its receiver has confirmed.'),
@@ -159,6 +161,8 @@ export const ANSWERS = {
   Account: records.account,
   Project: records.project,
   Theme: records.theme,
+  Alert: records.alert,
+  Digest: records.digest,
   FeedbackCategory: records.feedbackCategory,
   StoredConversation: records.conversation,
   StoredMessage: records.message,
@@ -173,6 +177,10 @@ export const ANSWERS = {
   CountedTheme: countedTheme,
   ThemePage: pageOf('themes', countedTheme),
   ThemeFound: foundOf('theme', records.theme),
+  AlertPage: pageOf('alerts', records.alert),
+  AlertFound: foundOf('alert', records.alert),
+  DigestPage: pageOf('digests', records.digest),
+  DigestFound: foundOf('digest', records.digest),
   ThemeCreated: about(v.object({ themeId: about(v.string(), 'Own id of the new theme.') }), 'The theme was accepted.'),
   FeedbackCategoryPage: pageOf('feedbackCategories', records.feedbackCategory),
   FeedbackCategoryFound: foundOf('feedbackCategory', records.feedbackCategory),
@@ -235,6 +243,8 @@ export const RECORD_OF = {
   accounts: 'Account',
   projects: 'Project',
   themes: 'Theme',
+  alerts: 'Alert',
+  digests: 'Digest',
   'feedback-categories': 'FeedbackCategory',
   conversations: 'StoredConversation',
 } as const satisfies Readonly<Record<Path, AnswerName>>

@@ -45,6 +45,24 @@ const THEME = {
   isHidden: false,
   createdAt: FEEDBACK.createdAt,
 }
+const ALERT = {
+  id: '0a4f6d1c-7a0e-4c55-8d2b-9be1a6a4c3d7',
+  subject: 'theme',
+  change: 'grown',
+  themeId: THEME.id,
+  days: 3,
+  people: 21,
+  expected: 6.4,
+  createdAt: FEEDBACK.createdAt,
+  name: THEME.name,
+}
+const DIGEST = {
+  id: '5d8b2f70-3a9f-4a53-9f5e-62d0c1b7e8a4',
+  week: '2026-01-26T00:00:00.000000Z',
+  createdAt: '2026-02-02T00:12:03.250000Z',
+  alerts: [ALERT],
+  changes: [{ subject: 'theme', themeId: THEME.id, name: THEME.name, people: 40, before: 17.5 }],
+}
 const CONVERSATION = {
   id: '9fa6aaf6-1378-819d-9793-639ab4532713',
   title: 'Where is my shipment?',
@@ -85,6 +103,7 @@ const WEBHOOK = {
   kinds: ['feedback'],
   filter: { source: 'Zendesk', satisfactionMax: 0.4 },
   holdUntilTagged: true,
+  format: 'standard',
   position: 1769851800250002,
   isBehind: false,
   delivered: 812,
@@ -104,6 +123,10 @@ export const READ_EXAMPLES: Readonly<Record<string, JsonObject>> = {
   ProjectFound: { project: PROJECT },
   ThemePage: { themes: [{ ...THEME, feedback: 214, rated: 180, satisfaction: 0.4125, bad: 0.4611 }], next: null },
   ThemeFound: { theme: THEME },
+  AlertPage: { alerts: [ALERT], next: null },
+  AlertFound: { alert: ALERT },
+  DigestPage: { digests: [DIGEST], next: null },
+  DigestFound: { digest: DIGEST },
   FeedbackCategoryPage: { feedbackCategories: [CATEGORY], next: null },
   FeedbackCategoryFound: { feedbackCategory: CATEGORY },
   StoredConversationPage: { conversations: [CONVERSATION], next: null },

@@ -121,6 +121,8 @@ const DESCRIPTION_OF_ONE: Readonly<Record<(typeof RESOURCES)[number]['path'], st
   accounts: ALSO_MERGED,
   projects: WITH_THIS_ID,
   themes: WITH_THIS_ID,
+  alerts: WITH_THIS_ID,
+  digests: WITH_THIS_ID,
   'feedback-categories': WITH_THIS_ID,
   conversations: 'The conversation with a page of its messages.',
 }

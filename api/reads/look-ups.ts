@@ -74,6 +74,8 @@ export const readListQuery = (request: Request, kind: RecordKind, realm: Realm):
       return withKeys(readQuery(request, ACCOUNT_PARAMETERS), (externalId) => accountIdKey(realm, externalId))
     case 'project':
     case 'theme':
+    case 'alert':
+    case 'digest':
     case 'feedback_category':
     case 'conversation':
     case 'message':

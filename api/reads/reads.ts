@@ -48,6 +48,8 @@ export const RESOURCES = [
   { path: 'accounts', kind: 'account', many: 'accounts', one: 'account' },
   { path: 'projects', kind: 'project', many: 'projects', one: 'project' },
   { path: 'themes', kind: 'theme', many: 'themes', one: 'theme' },
+  { path: 'alerts', kind: 'alert', many: 'alerts', one: 'alert' },
+  { path: 'digests', kind: 'digest', many: 'digests', one: 'digest' },
   { path: 'feedback-categories', kind: 'feedback_category', many: 'feedbackCategories', one: 'feedbackCategory' },
   { path: 'conversations', kind: 'conversation', many: 'conversations', one: 'conversation' },
 ] as const satisfies readonly Resource[]

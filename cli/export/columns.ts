@@ -16,6 +16,8 @@ const SCHEMAS: Readonly<Record<RecordKind, string>> = {
   account: 'Account',
   project: 'Project',
   theme: 'Theme',
+  alert: 'Alert',
+  digest: 'Digest',
   feedback_category: 'FeedbackCategory',
   conversation: 'StoredConversation',
   message: 'StoredMessage',

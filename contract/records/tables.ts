@@ -1,4 +1,5 @@
 import { postgresDateTime } from '../date-time.ts'
+import { ALERTS } from './alerts.ts'
 import type { ColumnTypes, RecordTable } from './columns.ts'
 import { KEYS } from './keys.ts'
 import { MEANINGS } from './meanings.ts'
@@ -10,7 +11,7 @@ import { TEXTS } from './texts.ts'
 // rows, the SQL that writes and reads them (db/functions/records-*.sql), the reference of reads,
 // and the columns that the fold copies and the import knows. The tables are in db/migrations/.
 
-export const TABLES = { ...PROFILES, ...TEXTS, ...MEANINGS, ...SOURCES, ...KEYS } as const
+export const TABLES = { ...PROFILES, ...TEXTS, ...MEANINGS, ...ALERTS, ...SOURCES, ...KEYS } as const
 
 export type TableName = keyof typeof TABLES
 

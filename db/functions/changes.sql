@@ -87,29 +87,25 @@ begin
   from (
     (select r.change_position, 'feedback', r.id, false from feedback as r
       where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
-    union all
-    (select r.change_position, 'customer', r.id, false from contact as r
+    union all (select r.change_position, 'customer', r.id, false from contact as r
       where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
-    union all
-    (select r.change_position, 'account', r.id, false from account as r
+    union all (select r.change_position, 'account', r.id, false from account as r
       where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
-    union all
-    (select r.change_position, 'project', r.id, false from project as r
+    union all (select r.change_position, 'project', r.id, false from project as r
       where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
-    union all
-    (select r.change_position, 'theme', r.id, false from theme as r
+    union all (select r.change_position, 'theme', r.id, false from theme as r
       where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
-    union all
-    (select r.change_position, 'feedback_category', r.id, false from feedback_category as r
+    union all (select r.change_position, 'alert', r.id, false from alert as r
       where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
-    union all
-    (select r.change_position, 'conversation', r.id, false from conversation as r
+    union all (select r.change_position, 'digest', r.id, false from digest as r
       where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
-    union all
-    (select r.change_position, 'message', r.id, false from message as r
+    union all (select r.change_position, 'feedback_category', r.id, false from feedback_category as r
       where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
-    union all
-    (select t.position, t.kind, t.record_id, true from tombstone as t
+    union all (select r.change_position, 'conversation', r.id, false from conversation as r
+      where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
+    union all (select r.change_position, 'message', r.id, false from message as r
+      where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
+    union all (select t.position, t.kind, t.record_id, true from tombstone as t
       where t.workspace_id = ws and t.position > after order by t.position limit most)
     order by 1 limit most
   ) as c (at, kind, id, gone);

@@ -51,6 +51,8 @@ begin
     when 'account' then account_json(ws, record_id)
     when 'project' then project_json(ws, record_id)
     when 'theme' then theme_json(ws, record_id)
+    when 'alert' then alert_json(ws, record_id)
+    when 'digest' then digest_json(ws, record_id)
     when 'feedback_category' then feedback_category_json(ws, record_id)
     when 'conversation' then conversation_json(ws, record_id)
     when 'message' then message_json(ws, record_id)

@@ -129,3 +129,35 @@ begin
     from feedback_category as t where t.workspace_id = ws and t.id = record_id
   );
 end $$;
+
+create or replace function alert_json(ws uuid, record_id uuid) returns text
+  language plpgsql stable as $$
+declare
+  joined_1 text := name_of_alert(ws, record_id);
+begin
+  return (
+    select concat('{', concat_ws(',',
+    '"id":' || to_json(t.id), '"subject":' || to_json(t.subject), '"change":' || to_json(t.change),
+    '"themeId":' || to_json(t.theme_id), '"kind":' || to_json(t.kind), '"tagId":' || to_json(t.tag_id),
+    '"source":' || to_json(t.source), '"accountId":' || to_json(t.account_id), '"days":' || to_json(t.days),
+    '"people":' || to_json(t.people), '"expected":' || to_json(t.expected), '"createdAt":' || json_time(t.created_at),
+    '"name":' || joined_1
+    ), '}')
+    from alert as t where t.workspace_id = ws and t.id = record_id
+  );
+end $$;
+
+create or replace function digest_json(ws uuid, record_id uuid) returns text
+  language plpgsql stable as $$
+declare
+  joined_1 text := alerts_of_digest(ws, record_id);
+  joined_2 text := changes_of_digest(ws, record_id);
+begin
+  return (
+    select concat('{', concat_ws(',',
+    '"id":' || to_json(t.id), '"week":' || json_time(t.week), '"createdAt":' || json_time(t.created_at), '"alerts":' || joined_1,
+    '"changes":' || joined_2
+    ), '}')
+    from digest as t where t.workspace_id = ws and t.id = record_id
+  );
+end $$;

@@ -109,6 +109,7 @@ begin
   select * into memory from tag_memory where workspace_id = ws;
   perform forget_oldest(ws, true, memory.judged_terms - most_terms);
   perform forget_oldest(ws, false, memory.terms - memory.judged_terms - most_terms);
+  perform note_texts(ws, cardinality(standing));
   return cardinality(standing);
 end $$;
 
@@ -217,6 +218,7 @@ begin
     select g.id from unnest(ids) as g (id)
     where not exists (select from feedback_category as c where c.workspace_id = ws and c.id = g.id));
   perform add_tombstones(ws, 'feedback_category', ids);
+  perform end_alerts(ws, 'tag', ids);
 end $$;
 
 create or replace function category_id(ws uuid, title text) returns uuid

@@ -140,4 +140,5 @@ begin
   if cardinality(ended) = 0 then return; end if;
   delete from theme where workspace_id = ws and id = any (ended);
   perform add_tombstones(ws, 'theme', ended);
+  perform end_alerts(ws, 'theme', ended);
 end $$;

@@ -1,7 +1,7 @@
 -- Creates a webhook that gets the changes after `after`, or after the last change if that is null.
 -- Returns its id; null if the workspace is deleted.
 create or replace function create_webhook(
-  ws uuid, of_url text, after bigint, of_kinds text[], of_filter jsonb, holds boolean
+  ws uuid, of_url text, after bigint, of_kinds text[], of_filter jsonb, holds boolean, of_format text
 ) returns uuid
   language plpgsql
   set enable_seqscan = off
@@ -12,8 +12,8 @@ declare
 begin
   if not lock_progress(ws) then return null; end if;
   select g.change_position into last from workspace_progress as g where g.workspace_id = ws;
-  insert into webhook (workspace_id, id, url, state, position, kinds, filter, hold_until_tagged)
-  values (ws, new_id, of_url, 'active', coalesce(after, last), of_kinds, of_filter, holds);
+  insert into webhook (workspace_id, id, url, state, position, kinds, filter, hold_until_tagged, format)
+  values (ws, new_id, of_url, 'active', coalesce(after, last), of_kinds, of_filter, holds, of_format);
   return new_id;
 end $$;
 

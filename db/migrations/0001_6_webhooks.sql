@@ -17,6 +17,8 @@ create table webhook (
   filter jsonb,
   -- Whether feedback without tags waits for them, for a bounded time.
   hold_until_tagged boolean not null default false,
+  -- `slack`: the texts of alerts and digests, for Slack.
+  format text not null default 'standard' check (format in ('standard', 'slack')),
   delivered bigint not null default 0,
   -- How often the failing delivery was attempted, and since when it fails.
   attempts integer not null default 0,

@@ -8,6 +8,8 @@ export const RECORD_TABLES = {
   account: 'account',
   project: 'project',
   theme: 'theme',
+  alert: 'alert',
+  digest: 'digest',
   feedback_category: 'feedback_category',
   conversation: 'conversation',
   message: 'message',

@@ -5,10 +5,12 @@ import type { Sql } from '../connection/postgres.ts'
 export const READABLE_TABLES = [
   'account',
   'account_external_id',
+  'alert',
   'contact',
   'contact_external_id',
   'conversation',
   'conversation_contact',
+  'digest',
   'feedback',
   'feedback_category',
   'feedback_tag',

@@ -133,7 +133,7 @@ export const receiveWebhook = async (
     }
     return response.writeHead(204).end()
   })
-  const scope = { kinds: null, filter: null, holdUntilTagged: false }
+  const scope = { kinds: null, filter: null, holdUntilTagged: false, format: 'standard' as const }
   const id = (await createWebhook(sql, { workspaceId, url: server.url, from: 0, ...scope }))!
   secret = webhookSecret(hashKeyFrom(environment['HASH_KEY']!), id, 1)
   return {

@@ -1,11 +1,9 @@
-import { Buffer } from 'node:buffer'
-import { randomUUID } from 'node:crypto'
 import { listRetries, noteDeliveries, readChangeAt, type UndeliveredChange } from '../../db/deliveries.ts'
 import { type Change, type ChangesPage, type FeedPlace, placeAt, readChanges } from '../../db/reads/changes.ts'
 import { findWebhook, type Webhook } from '../../db/webhooks.ts'
 import { type Delivery, FAILURES_TO_STOP, type FeedPage, judgeRound, type SendOutcome } from './judge-round.ts'
 import { chooseWanted } from './wanted.ts'
-import { type DeliveryDependencies, messageOf, send } from './send.ts'
+import { type DeliveryDependencies, messageOf, send, testMessageOf } from './send.ts'
 
 const CHANGES_AT_ONCE = 50
 /** The most bytes of the records that a webhook has in hand. Only a first record may exceed them. */
@@ -44,8 +42,7 @@ export const deliverTest = async (
 ): Promise<string> => {
   const webhook = await findWebhook(dependencies.sql, named)
   if (webhook === undefined) return 'the webhook does not exist'
-  const body = Buffer.from(JSON.stringify({ type: 'webhook.test', timestamp: new Date().toISOString(), data: {} }))
-  const failure = await send(dependencies, webhook, { id: `${webhook.id}_test_${randomUUID()}`, body })
+  const failure = await send(dependencies, webhook, testMessageOf(webhook))
   return failure?.fault ?? 'confirmed'
 }
 

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { createHmac } from 'node:crypto'
+import { createHmac, randomUUID } from 'node:crypto'
 import type { HashKey } from '../../contract/identity/keys.ts'
 import { webhookSecret } from '../../contract/token-format.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
@@ -11,6 +11,7 @@ import { NOT_PUBLIC_ADDRESS } from '../../runtime/public-address.ts'
 import { retryAfterMs } from '../../runtime/retry-after.ts'
 import type { Places } from './places.ts'
 import { post } from './post.ts'
+import { slackText } from './slack-text.ts'
 
 export type DeliveryDependencies = {
   sql: Sql
@@ -87,10 +88,22 @@ const signed = (
 
 /** Every delivery of a change has the same id. */
 export const messageOf = (webhook: Webhook, { position, kind, id, record, mergedInto }: Change): WebhookMessage => {
+  const messageId = `${webhook.id}_${position}`
+  if (webhook.format === 'slack' && record !== undefined) return textMessage(messageId, slackText({ kind, record }))
   const type = `${kind}.${record === undefined ? 'deleted' : 'changed'}`
   const timestamp = new Date(position / MICROSECONDS_PER_MS).toISOString()
   const data = JSON.stringify({ position, kind, id, deleted: record === undefined, mergedInto })
   const whole = record === undefined ? data : `${data.slice(0, -1)},"record":${record}}`
   const body = Buffer.from(`{"type":"${type}","timestamp":"${timestamp}","data":${whole}}`)
-  return { id: `${webhook.id}_${position}`, body }
+  return { id: messageId, body }
 }
+
+/** A test message, which tells of no record. */
+export const testMessageOf = ({ id, format }: Webhook): WebhookMessage => {
+  const messageId = `${id}_test_${randomUUID()}`
+  if (format === 'slack') return textMessage(messageId, 'A test of Feedback Insights')
+  const body = { type: 'webhook.test', timestamp: new Date().toISOString(), data: {} }
+  return { id: messageId, body: Buffer.from(JSON.stringify(body)) }
+}
+
+const textMessage = (id: string, text: string): WebhookMessage => ({ id, body: Buffer.from(JSON.stringify({ text })) })

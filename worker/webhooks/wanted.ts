@@ -10,11 +10,12 @@ type Wanted = { change: Change; isHeld: boolean }
 
 /**
  * The changes that a webhook posts: of its kinds, and feedback that matches its filter. Tombstones
- * match, since the receiver may have the record. `isHeld`: the tagger has not read the feedback yet.
+ * match, since the receiver may have the record; a text of Slack cannot be taken back. `isHeld`: the
+ * tagger has not read the feedback yet.
  */
 export const chooseWanted = async (
   sql: Sql,
-  { workspaceId, kinds, filter, holdUntilTagged }: Webhook,
+  { workspaceId, kinds, filter, holdUntilTagged, format }: Webhook,
   changes: readonly Change[],
 ): Promise<Wanted[]> => {
   const ofKinds = kinds === null ? changes : changes.filter(({ kind }) => kinds.includes(kind))
@@ -23,7 +24,9 @@ export const chooseWanted = async (
   const ids = ofKinds.filter(isFiltered).map(({ id }) => id)
   const filters = ids.length === 0 ? {} : withHashes(v.parse(feedbackFilters, filter))
   const matching = ids.length === 0 ? NONE : await findMatching(sql, { workspaceId, filters, ids })
-  const wanted = ofKinds.filter((change) => !isFiltered(change) || matching.has(change.id))
+  const wanted = ofKinds
+    .filter(({ record }) => format !== 'slack' || record !== undefined)
+    .filter((change) => !isFiltered(change) || matching.has(change.id))
   const unread = holdUntilTagged ? await findUnread(sql, workspaceId, wanted) : NONE
   return wanted.map((change) => ({ change, isHeld: unread.has(change.id) }))
 }

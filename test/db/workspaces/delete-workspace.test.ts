@@ -124,7 +124,7 @@ describe('deleting a workspace', () => {
   })
 
   it('refuses a webhook that is created while it begins', async () => {
-    const scope = { kinds: null, filter: null, holdUntilTagged: false }
+    const scope = { kinds: null, filter: null, holdUntilTagged: false, format: 'standard' as const }
     const wanted = { workspaceId, url: 'https://hooks.example', from: undefined, ...scope }
     const begin = (sql: Sql) => beginDeletion(sql, workspaceId)
     assert.equal(await whileLocked(schema.sql, begin, () => createWebhook(schema.sql, wanted)), undefined)

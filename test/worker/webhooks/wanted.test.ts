@@ -9,7 +9,7 @@ import { serveHttp } from '../../support/http-server.ts'
 import { hashKey, makeWorkspaces, sharedSchema } from '../../support/schema.ts'
 
 const { sql } = await sharedSchema()
-const ALL: WebhookScope = { kinds: null, filter: null, holdUntilTagged: false }
+const ALL: WebhookScope = { kinds: null, filter: null, holdUntilTagged: false, format: 'standard' }
 
 type Sent = { kind: string; id: string; tags: readonly string[] | undefined }
 
