@@ -1,6 +1,6 @@
 import type { Sql } from '../connection/postgres.ts'
 import { conversationsToCount } from './conversation-counts.ts'
-import { type Dimensions, type DimensionParts, fieldsAmong, partsOf, THEME_JOINS, THEME_SHOWN } from './dimensions.ts'
+import { type Dimension, type Dimensions, type DimensionParts, fieldsAmong, partsOf, THEME_JOINS, THEME_SHOWN } from './dimensions.ts'
 import { type DeclaredFields, hasOwners, OWNER_JOINS } from './field-values.ts'
 import { conditionOf, currentFilters, type FeedbackFilters, SATISFACTION } from './filters.ts'
 import type { CountedKind } from './records.ts'
@@ -170,12 +170,14 @@ const figuresOf = (of: string, prefix: string): string => {
 
 /**
  * The rows to count. Only tags give a feedback several rows; one of them is the first.
- * `$2::jsonb is not null` gives the filters a type, also if no condition uses them.
+ * `$2::jsonb is not null` gives the filters a type, also if no condition uses them. `themes`: which
+ * themes count, by theme.
  */
 export const rowsToCount = (
-  { by, filters, declared = [] }: Pick<CountRequest, 'by' | 'filters' | 'declared'>,
+  { by, filters, declared = [] }: Pick<CountRequest, 'filters' | 'declared'> & { by: readonly Dimension[] },
   more = '',
   condition = 'true',
+  themes = THEME_SHOWN,
 ): string => {
   const isByTag = by.includes('tag')
   const fields = [...fieldsAmong(by), ...Object.keys(filters.fields ?? {})]
@@ -188,7 +190,7 @@ export const rowsToCount = (
     left join source as s on s.workspace_id = r.workspace_id and s.source = r.source
     ${isByTag ? `cross join lateral (select coalesce(nullif(r.tags, '{}'), array[null])) as t (tags_or_null)` : ''}
     where r.workspace_id = $1::uuid and ($2::jsonb is not null) and (${conditionOf(filters, declared)}) and ${condition}
-      ${by.includes('theme') ? `and ${THEME_SHOWN}` : ''}`
+      ${by.includes('theme') ? `and ${themes}` : ''}`
 }
 
 /** The groups. If the only dimension is a time, every time from the first to the last has one. */
