@@ -13,6 +13,7 @@ import { withStoredHashes } from '../db/reads/search.ts'
 import { listFields, listSources, setSource } from '../db/sources.ts'
 import { findReceipt } from '../db/submissions/receipts.ts'
 import { createWebhook, deleteWebhook, listWebhooks } from '../db/webhooks.ts'
+import { createReads } from '../insights/reads.ts'
 import { watchLoopDelay } from '../runtime/event-loop-delay.ts'
 import { describeFault } from '../runtime/fault.ts'
 import { FairSemaphore } from '../runtime/fair-semaphore.ts'
@@ -75,6 +76,7 @@ export const createApi = async (resources: Resources): Promise<Api> => {
     reads,
     setSource: (...asked) => withinTime(setSource(sql, ...asked), READ_TIMEOUT_MS),
     webhooks: createWebhookStore(resources),
+    insightReads: createInsightReads(resources),
     mcp: { ...createAgentDependencies(resources), reads, called: metrics.called },
     receipts: { authenticate: intake.authenticate, ...createReceiptSources(resources), onFault },
     isReady: () => isReady(resources, stopping.signal),
@@ -163,6 +165,17 @@ const createAgentDependencies = ({
   const limit = createCallLimit(callsPerMinute, () => performance.now())
   return { agentReads, limit, callsPerMinute, origins: config.CORS_ORIGINS ?? [], log }
 }
+
+const createInsightReads =
+  ({ readingSql: sql, hashKey }: Resources): AppDependencies['insightReads'] =>
+  (workspaceId) =>
+    Object.fromEntries(
+      Object.entries(createReads(sql, { workspaceId, hashKey })).map(([name, read]) => [
+        name,
+        (...asked: unknown[]) =>
+          withinTime((read as (...given: unknown[]) => Promise<unknown>)(...asked), READ_TIMEOUT_MS),
+      ]),
+    ) as ReturnType<AppDependencies['insightReads']>
 
 const createWebhookStore = ({ config, sql, redis }: Resources): AppDependencies['webhooks'] => ({
   list: (workspaceId) => withinTime(listWebhooks(sql, workspaceId), READ_TIMEOUT_MS),

@@ -30,14 +30,14 @@ export const firstPage = async (asked: Asked, alerts: readonly AlertShown[] = []
     SpanGroups,
   ]
   const main = html`${spanText(spanned)} ${await filterForm(asked, { path: '', hasSpan: true })}
-    ${unknownWords(spans.unknownWords)} ${alertList(site, alerts)} ${tiles(site, spanned, spans)}
-    ${themeChanges(site, spanned, themes)} ${trend(site, spanned, spans.steps)}
-    ${part({ site, spanned, title: 'Themes with the most feedback', by: 'theme', more: '/themes' }, inOrder(themes, 'feedback', MOST))}
-    ${part({ site, spanned, title: 'Accounts with the most bad ratings', by: 'account', more: '/accounts' }, inOrder(accounts, 'bad', MOST).filter(hasKey))}
-    ${part({ site, spanned, title: 'Largest accounts with feedback', by: 'account', more: '/accounts' }, inOrder(accounts, 'contractValue', MOST).filter(hasKey))}
-    ${part({ site, spanned, title: 'Kinds', by: 'kind' }, inOrder(kinds, 'feedback', MOST))}
-    ${part({ site, spanned, title: 'Sources', by: 'source', more: '/sources' }, inOrder(sources, 'feedback', MOST))}
-    ${part({ site, spanned, title: 'Projects', by: 'project' }, inOrder(projects, 'feedback', MOST).filter(hasKey))}`
+  ${unknownWords(spans.unknownWords)} ${alertList(site, alerts)} ${tiles(site, spanned, spans)}
+  ${themeChanges(site, spanned, themes)} ${trend(site, spanned, spans.steps)}
+  ${part({ site, spanned, title: 'Themes with the most feedback', by: 'theme', more: '/themes' }, inOrder(themes, 'feedback', MOST))}
+  ${part({ site, spanned, title: 'Accounts with the most bad ratings', by: 'account', more: '/accounts' }, inOrder(accounts, 'bad', MOST).filter(hasKey))}
+  ${part({ site, spanned, title: 'Largest accounts with feedback', by: 'account', more: '/accounts' }, inOrder(accounts, 'contractValue', MOST).filter(hasKey))}
+  ${part({ site, spanned, title: 'Kinds', by: 'kind' }, inOrder(kinds, 'feedback', MOST))}
+  ${part({ site, spanned, title: 'Sources', by: 'source', more: '/sources' }, inOrder(sources, 'feedback', MOST))}
+  ${part({ site, spanned, title: 'Projects', by: 'project' }, inOrder(projects, 'feedback', MOST).filter(hasKey))}`
   return { title: 'What changed', main }
 }
 
@@ -88,7 +88,9 @@ const part = ({ site, spanned, title, by, more, isNews = false }: Part, groups: 
     : html`<section class="${isNews ? 'news' : 'part'}">
         <h2>${title}</h2>
         ${groupTable(site, spanned, { name: title, by, groups })}
-        ${more === undefined || site.address === undefined
-          ? html``
-          : html`<p>${linkTo(site, { path: more, query: spanQuery(spanned) }, `All ${more.slice(1)}`)}</p>`}
+        ${
+          more === undefined || site.address === undefined
+            ? html``
+            : html`<p>${linkTo(site, { path: more, query: spanQuery(spanned) }, `All ${more.slice(1)}`)}</p>`
+        }
       </section>`

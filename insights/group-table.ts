@@ -20,9 +20,10 @@ export const satisfactionOf = (site: Site, figures: Figures, query: Query | unde
   if (satisfaction === null) return html`–`
   const bad = badOf(figures)
   const linked = (more: Query, text: string): Html => feedbackLink(site, query && { ...query, ...more }, text)
-  return html`${percent(satisfaction)} of ${linked(RATED_QUERY, `${number(rated)} rated`)}${bad === 0
-    ? html``
-    : html`, ${linked(BAD_QUERY, `${number(bad)} bad`)}`}`
+  return html`${percent(satisfaction)} of
+  ${linked(RATED_QUERY, `${number(rated)} rated`)}${
+    bad === 0 ? html`` : html`, ${linked(BAD_QUERY, `${number(bad)} bad`)}`
+  }`
 }
 
 export const groupName = (by: Dimension, { key, name }: Pick<SpanGroup, 'key' | 'name'>): Html =>
@@ -68,7 +69,9 @@ export const groupTable = (site: Site, spanned: Spanned, { name, by, groups }: G
 }
 
 const isWorse = ({ before, after }: SpanGroup): boolean =>
-  before.satisfaction !== null && after.satisfaction !== null && before.satisfaction - after.satisfaction >= LEAST_DROP_MARKED
+  before.satisfaction !== null &&
+  after.satisfaction !== null &&
+  before.satisfaction - after.satisfaction >= LEAST_DROP_MARKED
 
 const nameOf = (by: Dimension): string => {
   const name = by.replace(/^field\./, '')
@@ -94,7 +97,8 @@ const RANKS: Readonly<Record<SpanOrder, (group: SpanGroup) => number>> = {
 export const inOrder = ({ groups }: SpanGroups, order: SpanOrder, most: number): SpanGroup[] =>
   groups
     .toSorted(
-      (one, other) => RANKS[order](one) - RANKS[order](other) || RANKS.feedback(one) - RANKS.feedback(other) || byKey(one, other),
+      (one, other) =>
+        RANKS[order](one) - RANKS[order](other) || RANKS.feedback(one) - RANKS.feedback(other) || byKey(one, other),
     )
     .slice(0, most)
 
@@ -102,4 +106,6 @@ const byKey = (one: SpanGroup, other: SpanGroup): number => ((one.key ?? '') < (
 
 /** How many of the groups a table shows. */
 export const shownOf = (shown: number, found: number, noun: string): Html =>
-  html`<p class="note">${shown < found ? `The first ${number(shown)} of ${plural(found, noun)}.` : `${plural(found, noun)}.`}</p>`
+  html`<p class="note">
+    ${shown < found ? `The first ${number(shown)} of ${plural(found, noun)}.` : `${plural(found, noun)}.`}
+  </p>`

@@ -21,7 +21,10 @@ export const framed = (site: Site, { title, main, path, query }: Framed): Html =
   const span = { createdFrom: query['createdFrom'], createdTo: query['createdTo'] }
   const places = site.may.administer ? [...PLACES, SETTINGS] : PLACES
   return documentOf(
-    { title: `${title} – ${site.workspace}`, head: html`<link rel="stylesheet" href="${site.address!('/style.css')}" />` },
+    {
+      title: `${title} – ${site.workspace}`,
+      head: html`<link rel="stylesheet" href="${site.address!('/style.css')}" />`,
+    },
     html`<a class="skip" href="#main">To the content</a>
       <header>
         <p class="workspace">Workspace ${label(site.workspace)}</p>
@@ -30,9 +33,11 @@ export const framed = (site: Site, { title, main, path, query }: Framed): Html =
             ${places.map(
               (place) =>
                 html`<li>
-                  ${isAt(path, place.path)
-                    ? html`<a href="${site.address!(place.path, span)}" aria-current="page">${place.name}</a>`
-                    : linkTo(site, { path: place.path, query: span }, place.name)}
+                  ${
+                    isAt(path, place.path)
+                      ? html`<a href="${site.address!(place.path, span)}" aria-current="page">${place.name}</a>`
+                      : linkTo(site, { path: place.path, query: span }, place.name)
+                  }
                 </li> `,
             )}
           </ul>
@@ -56,10 +61,11 @@ export const framed = (site: Site, { title, main, path, query }: Framed): Html =
 const isAt = (path: string, place: string): boolean =>
   place === '' ? path === '' : path === place || path.startsWith(`${place}/`)
 
-type SignIn = { readonly root: string; readonly problem?: string | undefined }
+/** `to`: the address that the reader asked for, below that of the pages. */
+type SignIn = { readonly root: string; readonly problem?: string | undefined; readonly to?: string }
 
 /** The page that asks for a token. */
-export const signInPage = ({ root, problem }: SignIn): Html =>
+export const signInPage = ({ root, problem, to = '' }: SignIn): Html =>
   documentOf(
     { title: 'Sign in', head: html`<link rel="stylesheet" href="${root}insights/style.css" />` },
     html`<main id="main">
@@ -67,6 +73,7 @@ export const signInPage = ({ root, problem }: SignIn): Html =>
       ${problem === undefined ? html`` : html`<p role="alert" class="problem">${problem}</p>`}
       <form method="post" action="${root}insights/session" class="sign-in">
         <input type="hidden" name="act" value="begin" />
+        <input type="hidden" name="to" value="${to}" />
         <label>
           Access token, with the scope <code>read</code> or <code>admin</code>
           <input type="password" name="token" autocomplete="current-password" maxlength="200" required />
@@ -75,8 +82,8 @@ export const signInPage = ({ root, problem }: SignIn): Html =>
       </form>
       <p class="note">
         An operator makes a token: <code>npm run token -- create --workspace NAME --scope read</code>. With
-        <code>--scope read,edit</code> it may also correct tags, kinds and themes. You stay signed in for 12 hours at most,
-        and no longer than the token is valid.
+        <code>--scope read,edit</code> it may also correct tags, kinds and themes. You stay signed in for 12 hours at
+        most, and no longer than the token is valid.
       </p>
     </main>`,
   )

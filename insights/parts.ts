@@ -10,7 +10,8 @@ export const signed = (value: number): string => {
   const rounded = Math.round(value)
   return `${rounded > 0 ? '+' : ''}${rounded.toLocaleString('en')}`.replace('-', '−')
 }
-export const plural = (count: number, one: string, many = `${one}s`): string => `${number(count)} ${count === 1 ? one : many}`
+export const plural = (count: number, one: string, many = `${one}s`): string =>
+  `${number(count)} ${count === 1 ? one : many}`
 
 /** The change of a number, in percent. */
 export const changeOf = (before: number, after: number): string => {

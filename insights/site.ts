@@ -44,13 +44,23 @@ export const linkTo = ({ address }: Site, { path, query }: Target, text: Html | 
 export const feedbackLink = (site: Site, query: Query | undefined, text: Html | string | number): Html =>
   query === undefined ? html`${text}` : linkTo(site, { path: '/feedback', query }, text)
 
-export type Form = { readonly path: string; readonly act: string; readonly submit: string; readonly body?: JsonObject }
+export type Form = {
+  readonly path: string
+  readonly act: string
+  readonly submit: string
+  readonly body?: JsonObject
+  readonly id?: string
+}
 
 /** A form that changes something. `act`: what the fields mean. */
-export const changeForm = ({ address, formToken }: Site, { path, act, submit, body }: Form, fields: Html = html``): Html =>
+export const changeForm = (
+  { address, formToken }: Site,
+  { path, act, submit, body, id = '' }: Form,
+  fields: Html = html``,
+): Html =>
   address === undefined
     ? html``
-    : html`<form method="post" action="${address(path)}" class="change">
+    : html`<form method="post" action="${address(path)}" class="change" id="${id === '' ? `form-${act}` : id}">
         <input type="hidden" name="formToken" value="${formToken}" />
         <input type="hidden" name="act" value="${act}" />
         ${body === undefined ? html`` : html`<input type="hidden" name="body" value="${JSON.stringify(body)}" />`}

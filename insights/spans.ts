@@ -9,7 +9,11 @@ import { stepQuery, type Spanned } from './view.ts'
 
 type SpansAsked = { readonly by: readonly Dimension[]; readonly orders: readonly SpanOrder[]; readonly limit: number }
 
-export const spansOf = async ({ reads }: Asked, spanned: Spanned, { by, orders, limit }: SpansAsked): Promise<Spans> => {
+export const spansOf = async (
+  { reads }: Asked,
+  spanned: Spanned,
+  { by, orders, limit }: SpansAsked,
+): Promise<Spans> => {
   const { before, after, unit, filters } = spanned
   const isOfFields = filters.fields !== undefined || by.some((name) => name.startsWith('field.'))
   const declared = isOfFields ? await reads.fields() : []
@@ -19,12 +23,13 @@ export const spansOf = async ({ reads }: Asked, spanned: Spanned, { by, orders, 
 /** Which days a page is about. */
 export const spanText = ({ afterQuery, beforeQuery }: Spanned): Html =>
   html`<p class="span">
-    ${span(afterQuery)} (UTC), compared with the time of the same length before it, ${span(beforeQuery)}. Hidden feedback
-    does not count.
+    ${span(afterQuery)} (UTC), compared with the time of the same length before it, ${span(beforeQuery)}. Hidden
+    feedback does not count.
   </p>`
 
 const span = (query: Spanned['afterQuery']): Html =>
-  html`<span class="days">${String(query['createdFrom'])}</span> to <span class="days">${String(query['createdTo'])}</span>`
+  html`<span class="days">${String(query['createdFrom'])}</span> to
+    <span class="days">${String(query['createdTo'])}</span>`
 
 /** The totals. `accounts`: how many gave feedback in either span. */
 export const tiles = (site: Site, { afterQuery, beforeQuery }: Spanned, { before, after }: Spans): Html => {

@@ -9,7 +9,13 @@ export const NO_NAME = '(no name)'
 
 /** The themes of the workspace, by name. */
 export const readThemes = async (reads: InsightReads): Promise<NamedTheme[]> => {
-  const page = await reads.list({ kind: 'theme', filters: {}, after: undefined, isOldestFirst: false, limit: MOST_THEMES })
+  const page = await reads.list({
+    kind: 'theme',
+    filters: {},
+    after: undefined,
+    isOldestFirst: false,
+    limit: MOST_THEMES,
+  })
   return page.records
     .map((text): NamedTheme => {
       const record = JSON.parse(text) as Theme

@@ -112,7 +112,8 @@ const LAST_MS = Date.parse('9999-12-31T00:00:00Z')
 export const spannedOf = ({ filters: given, query }: View, now: Date): Spanned => {
   const { createdFrom, createdTo, ...filters } = given
   const tomorrow = Math.floor(now.getTime() / DAY_MS) * DAY_MS + DAY_MS
-  const end = createdTo === undefined ? Math.max(tomorrow, createdFrom ? msOf(createdFrom) + DAY_MS : 0) : msOf(createdTo)
+  const end =
+    createdTo === undefined ? Math.max(tomorrow, createdFrom ? msOf(createdFrom) + DAY_MS : 0) : msOf(createdTo)
   const start = createdFrom === undefined ? end - USUAL_DAYS * DAY_MS : msOf(createdFrom)
   const to = within(Math.max(end, start + 1))
   const from = within(start)

@@ -19,6 +19,7 @@ export const SOURCES = [
   'demo',
   'docs/recipes',
   'health',
+  'insights',
   'queue',
   'runtime',
   'meaning',

@@ -1,6 +1,14 @@
 import type { Sql } from '../connection/postgres.ts'
 import { conversationsToCount } from './conversation-counts.ts'
-import { type Dimension, type Dimensions, type DimensionParts, fieldsAmong, partsOf, THEME_JOINS, THEME_SHOWN } from './dimensions.ts'
+import {
+  type Dimension,
+  type Dimensions,
+  type DimensionParts,
+  fieldsAmong,
+  partsOf,
+  THEME_JOINS,
+  THEME_SHOWN,
+} from './dimensions.ts'
 import { type DeclaredFields, hasOwners, OWNER_JOINS } from './field-values.ts'
 import { conditionOf, currentFilters, type FeedbackFilters, SATISFACTION } from './filters.ts'
 import type { CountedKind } from './records.ts'

@@ -70,7 +70,7 @@ describe('a bearer token', () => {
     const app = appWithoutStores({
       intake: {
         authenticate: async (token) => {
-          tokens.push(token)
+          tokens.push(token as string | undefined)
           return { refused: 'unauthenticated' }
         },
       },
