@@ -10,7 +10,9 @@ import { lastDays, type Query } from './view.ts'
 
 type Choice = { readonly value: string; readonly name: string }
 
-const MOST_SOURCES = 50
+const MOST_SOURCES = 30
+/** A longer name is found by its page: a list of such names would be too long. */
+const MOST_CHARACTERS = 100
 
 /** What people choose from in a form of filters. */
 const readChoices = async (reads: InsightReads): Promise<{ sources: Choice[]; themes: Choice[]; fields: string[] }> => {
@@ -18,7 +20,10 @@ const readChoices = async (reads: InsightReads): Promise<{ sources: Choice[]; th
   const themes = await readThemes(reads)
   const fields = await reads.fields()
   return {
-    sources: sources.top.map(({ keys }) => ({ value: keys[0]!.key ?? '', name: keys[0]!.key ?? '' })),
+    sources: sources.top
+      .map(({ keys }) => keys[0]!.key ?? '')
+      .filter((source) => source.length <= MOST_CHARACTERS)
+      .map((source) => ({ value: source, name: source })),
     themes: themes.filter(({ isOpen }) => isOpen).map(({ id, name }) => ({ value: id, name })),
     fields: [...new Set(fields.map(({ name }) => name))],
   }

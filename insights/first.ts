@@ -3,7 +3,7 @@ import type { SpanGroup, SpanGroups } from '../db/reads/spans.ts'
 import { filterForm } from './filter-form.ts'
 import { groupTable, inOrder, spanQuery } from './group-table.ts'
 import { html, type Html } from './html.ts'
-import { label } from './parts.ts'
+import { label, SMALL_TABLE_BYTES } from './parts.ts'
 import { type Asked, linkTo, type Page, type Site } from './site.ts'
 import { spansOf, spanText, tiles, trend } from './spans.ts'
 import { type Spanned, spannedOf } from './view.ts'
@@ -20,7 +20,7 @@ const LEAST_NEW = 2
 export const firstPage = async (asked: Asked, alerts: readonly AlertShown[] = []): Promise<Page> => {
   const { site, view } = asked
   const spanned = spannedOf(view, site.now)
-  const orders = ['feedback', 'growth', 'fall', 'bad', 'contractValue'] as const
+  const orders = ['feedback', 'growth', 'fall', 'bad'] as const
   const spans = await spansOf(asked, spanned, { by: BY, orders, limit: MOST })
   const [themes, accounts, sources, kinds, projects] = spans.of as [
     SpanGroups,
@@ -34,7 +34,6 @@ export const firstPage = async (asked: Asked, alerts: readonly AlertShown[] = []
   ${themeChanges(site, spanned, themes)} ${trend(site, spanned, spans.steps)}
   ${part({ site, spanned, title: 'Themes with the most feedback', by: 'theme', more: '/themes' }, inOrder(themes, 'feedback', MOST))}
   ${part({ site, spanned, title: 'Accounts with the most bad ratings', by: 'account', more: '/accounts' }, inOrder(accounts, 'bad', MOST).filter(hasKey))}
-  ${part({ site, spanned, title: 'Largest accounts with feedback', by: 'account', more: '/accounts' }, inOrder(accounts, 'contractValue', MOST).filter(hasKey))}
   ${part({ site, spanned, title: 'Kinds', by: 'kind' }, inOrder(kinds, 'feedback', MOST))}
   ${part({ site, spanned, title: 'Sources', by: 'source', more: '/sources' }, inOrder(sources, 'feedback', MOST))}
   ${part({ site, spanned, title: 'Projects', by: 'project' }, inOrder(projects, 'feedback', MOST).filter(hasKey))}`
@@ -87,7 +86,7 @@ const part = ({ site, spanned, title, by, more, isNews = false }: Part, groups: 
     ? html``
     : html`<section class="${isNews ? 'news' : 'part'}">
         <h2>${title}</h2>
-        ${groupTable(site, spanned, { name: title, by, groups })}
+        ${groupTable(site, spanned, { name: title, by, groups, mostBytes: SMALL_TABLE_BYTES })}
         ${
           more === undefined || site.address === undefined
             ? html``

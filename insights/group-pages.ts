@@ -9,7 +9,7 @@ import { spansOf, spanText, tiles, trend } from './spans.ts'
 import { orderLinks, orderOf } from './themes-page.ts'
 import { spannedOf } from './view.ts'
 
-const MOST = 100
+const MOST = 50
 const ORDERS = {
   feedback: 'most feedback',
   growth: 'grows most',

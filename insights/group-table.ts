@@ -29,10 +29,15 @@ export const satisfactionOf = (site: Site, figures: Figures, query: Query | unde
 export const groupName = (by: Dimension, { key, name }: Pick<SpanGroup, 'key' | 'name'>): Html =>
   key === null ? html`(no ${by.replace(/^field\./, '')})` : label(name ?? (by in PAGES ? '(no name)' : key))
 
-type Grouped = { readonly name: string; readonly by: Dimension; readonly groups: readonly SpanGroup[] }
+type Grouped = {
+  readonly name: string
+  readonly by: Dimension
+  readonly groups: readonly SpanGroup[]
+  readonly mostBytes?: number
+}
 
 /** Groups with their figures in two spans. Every figure leads to the texts that it counts. */
-export const groupTable = (site: Site, spanned: Spanned, { name, by, groups }: Grouped): Html => {
+export const groupTable = (site: Site, spanned: Spanned, { name, by, groups, mostBytes }: Grouped): Html => {
   const most = Math.max(...groups.map(({ after }) => after.feedback), 1)
   const hasValue = by === 'account'
   const columns: Column[] = [
@@ -65,10 +70,14 @@ export const groupTable = (site: Site, spanned: Spanned, { name, by, groups }: G
       satisfactionOf(site, before, earlier),
     ]
   })
-  return table(name, columns, rows)
+  return table(name, columns, rows, mostBytes)
 }
 
+/** A mean of fewer ratings says too little. */
+const LEAST_RATED = 3
+
 const isWorse = ({ before, after }: SpanGroup): boolean =>
+  Math.min(before.rated, after.rated) >= LEAST_RATED &&
   before.satisfaction !== null &&
   after.satisfaction !== null &&
   before.satisfaction - after.satisfaction >= LEAST_DROP_MARKED

@@ -25,8 +25,8 @@ export const timeOf = (time: string): Html =>
   html`<time datetime="${time}">${time.slice(0, 16).replace('T', ' ')}</time>`
 
 /** The bytes of the parts of a page have bounds, so that a page has at most 100 kB. */
-export const LABEL_BYTES = 160
-export const QUOTE_BYTES = 1_600
+export const LABEL_BYTES = 120
+export const QUOTE_BYTES = 1_200
 const ESCAPED: Readonly<Record<string, number>> = { '&': 5, '<': 4, '>': 4, '"': 6, "'": 5 }
 
 const bytesOf = (character: string): number => {
@@ -51,8 +51,26 @@ export const label = (text: string): Html => html`<bdi>${cut(text)}</bdi>`
 
 export type Column = { readonly name: string; readonly isText?: boolean }
 
+/** Long names make long addresses. A table ends before the row that would not fit. */
+const TABLE_BYTES = 60_000
+export const SMALL_TABLE_BYTES = 10_000
+
+/** The first rows that fit. */
+const rowsWithin = (rows: readonly (readonly Html[])[], mostBytes: number): (readonly Html[])[] => {
+  let bytes = 0
+  return rows.filter((cells) => {
+    for (const cell of cells) bytes += cell.html.length
+    return bytes <= mostBytes
+  })
+}
+
 /** A table that becomes cards on a phone. Each cell has the name of its column there. */
-export const table = (name: string, columns: readonly Column[], rows: readonly (readonly Html[])[]): Html =>
+export const table = (
+  name: string,
+  columns: readonly Column[],
+  rows: readonly (readonly Html[])[],
+  mostBytes: number = TABLE_BYTES,
+): Html =>
   html`<table class="cards">
     <caption>
       ${name}
@@ -63,7 +81,7 @@ export const table = (name: string, columns: readonly Column[], rows: readonly (
       </tr>
     </thead>
     <tbody>
-      ${rows.map(
+      ${rowsWithin(rows, mostBytes).map(
         ([first, ...cells]) =>
           html`<tr>
             <th scope="row">${first!}</th>
@@ -83,7 +101,7 @@ export const bar = (shown: Html, share: number): Html =>
 
 export const tile = (name: string, value: Html, note: Html | string): Html =>
   html`<div>
-    <h3>${name}</h3>
+    <h2>${name}</h2>
     <p class="figure">${value}</p>
     <p class="note">${note}</p>
   </div>`

@@ -7,8 +7,10 @@ import { cut, decimal, label, percent, plural, QUOTE_BYTES, timeOf } from './par
 import type { InsightReads } from './reads.ts'
 import { feedbackLink, linkTo, type Site } from './site.ts'
 
-export const TEXTS_OF_A_PAGE = 25
-const MOST_TAGS = 8
+export const TEXTS_OF_A_PAGE = 20
+const MOST_TAGS = 4
+/** A longer tag is no link here: its address would have thousands of bytes. */
+const MOST_LINKED = 60
 /** A call for a page looks at a bounded number of records, and can return few of them. */
 const MOST_CALLS = 5
 /** The id of the form that takes the chosen feedback of a list. */
@@ -118,5 +120,5 @@ export const factsOf = (
       ? html``
       : html` · ${feedbackLink(site, { projectId: rest.projectId }, label(rest.projectName ?? ''))}`
   }${rest.isHidden === true ? html` · <strong>hidden</strong>` : html``}
-  ${tags.slice(0, MOST_TAGS).map((tag) => html`<span class="tag">${feedbackLink(site, { tag }, label(tag))}</span> `)}
+  ${tags.slice(0, MOST_TAGS).map((tag) => html`<span class="tag">${feedbackLink(site, tag.length > MOST_LINKED ? undefined : { tag }, label(tag))}</span> `)}
   ${tags.length > MOST_TAGS ? `and ${tags.length - MOST_TAGS} more tags` : ''}`

@@ -9,7 +9,7 @@ import { CHOSEN, readListed, textList, TEXTS_OF_A_PAGE } from './text-list.ts'
 import { type NamedTheme, readThemes } from './theme-names.ts'
 import { type Query, spannedOf } from './view.ts'
 
-const MOST = 100
+const MOST = 60
 const MOST_OF_THEME = 8
 const ORDERS = {
   feedback: 'most feedback',

@@ -35,8 +35,9 @@ const MOST_PARAMETERS = 60
 
 /** Reads an address. A form sends the names of empty fields, which count as absent. */
 export const readView = (parameters: URLSearchParams): View | { problems: string[] } => {
+  if (parameters.toString().length > MOST_CHARACTERS) return { problems: ['The address is too long.'] }
   const given = [...parameters].filter(([, value]) => value.trim() !== '').slice(0, MOST_PARAMETERS)
-  const one = Object.fromEntries(given.map(([name, value]) => [name, value.slice(0, MOST_CHARACTERS)]))
+  const one = Object.fromEntries(given)
   const isFilter = (name: string): boolean => Object.hasOwn(FILTERS, name) || name.startsWith(FIELD_PREFIX)
   const unknown = Object.keys(one).filter((name) => !isFilter(name) && !OTHERS.has(name) && !isOwn(name))
   const { by, order, next, name } = one
