@@ -4,7 +4,7 @@ import type { SpanGroup, SpanGroups, SpanOrder } from '../db/reads/spans.ts'
 import { html, type Html } from './html.ts'
 import { bar, badOf, changeOf, type Column, label, number, percent, plural, table } from './parts.ts'
 import { feedbackLink, linkTo, type Site } from './site.ts'
-import { filterOf, type Query, type Spanned } from './view.ts'
+import { filterOf, type Query, type Spanned, within } from './view.ts'
 
 /** At most 0.4 of satisfaction is bad, as in counts. */
 export const BAD_QUERY: Query = { satisfactionMax: '0.4' }
@@ -52,8 +52,8 @@ export const groupTable = (site: Site, spanned: Spanned, { name, by, groups, mos
   const rows = groups.map((group) => {
     const { key, before, after, contractValue } = group
     const own = filterOf(by, key)
-    const later = own && { ...spanned.afterQuery, ...own }
-    const earlier = own && { ...spanned.beforeQuery, ...own }
+    const later = within(spanned.afterQuery, own)
+    const earlier = within(spanned.beforeQuery, own)
     const path = PAGES[by]
     const shown = groupName(by, group)
     return [

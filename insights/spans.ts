@@ -5,7 +5,7 @@ import { satisfactionOf } from './group-table.ts'
 import { html, type Html } from './html.ts'
 import { changeOf, dayOf, number, percent, signed, table, tile } from './parts.ts'
 import { type Asked, feedbackLink, type Site } from './site.ts'
-import { stepQuery, type Spanned } from './view.ts'
+import { stepQuery, type Spanned, within } from './view.ts'
 
 type SpansAsked = { readonly by: readonly Dimension[]; readonly orders: readonly SpanOrder[]; readonly limit: number }
 
@@ -119,14 +119,6 @@ const pointOf = ({ key, after }: SpanStep, unit: SpanUnit, value: number | null)
 
 /** A first or last step that the span cuts counts the days within the span. */
 const stepRow = (site: Site, { afterQuery, unit }: Spanned, { key, after }: SpanStep): Html[] => {
-  const { createdFrom, createdTo } = stepQuery(key, unit)
-  const within = {
-    ...afterQuery,
-    createdFrom: later(String(createdFrom), String(afterQuery['createdFrom'])),
-    createdTo: earlier(String(createdTo), String(afterQuery['createdTo'])),
-  }
-  return [html`${key}`, feedbackLink(site, within, number(after.feedback)), satisfactionOf(site, after, within)]
+  const query = within(afterQuery, stepQuery(key, unit))
+  return [html`${key}`, feedbackLink(site, query, number(after.feedback)), satisfactionOf(site, after, query)]
 }
-
-const later = (one: string, other: string): string => (one > other ? one : other)
-const earlier = (one: string, other: string): string => (one < other ? one : other)

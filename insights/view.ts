@@ -116,9 +116,9 @@ export const spannedOf = ({ filters: given, query }: View, now: Date): Spanned =
   const end =
     createdTo === undefined ? Math.max(tomorrow, createdFrom ? msOf(createdFrom) + DAY_MS : 0) : msOf(createdTo)
   const start = createdFrom === undefined ? end - USUAL_DAYS * DAY_MS : msOf(createdFrom)
-  const to = within(Math.max(end, start + 1))
-  const from = within(start)
-  const first = within(from - (to - from))
+  const to = bounded(Math.max(end, start + 1))
+  const from = bounded(start)
+  const first = bounded(from - (to - from))
   const days = (to - from) / DAY_MS
   return {
     before: spanOf(first, from),
@@ -131,7 +131,7 @@ export const spannedOf = ({ filters: given, query }: View, now: Date): Spanned =
   }
 }
 
-const within = (ms: number): number => Math.min(Math.max(ms, FIRST_MS), LAST_MS)
+const bounded = (ms: number): number => Math.min(Math.max(ms, FIRST_MS), LAST_MS)
 const msOf = (time: string): number => Math.floor(instantOf(time) / 1_000)
 const spanOf = (from: number, to: number): ComparedSpan => ({ from: timeAt(from), to: timeAt(to) })
 const timeAt = (ms: number): string => new Date(ms).toISOString()
@@ -176,4 +176,17 @@ export const filterOf = (by: Dimension, key: string | null): Query | undefined =
     default:
       return { [by]: key }
   }
+}
+
+const startMs = (day: string): number => Date.parse(day)
+const endMs = (day: string): number => Date.parse(day) + (/T/.test(day) ? 0 : DAY_MS)
+
+/** The filters of a figure within those of its span; undefined if no day is in both. */
+export const within = (span: Query, own: Query | undefined): Query | undefined => {
+  if (own?.['createdFrom'] === undefined) return own && { ...span, ...own }
+  const [from, to] = [String(own['createdFrom']), String(own['createdTo'])]
+  const [first, last] = [String(span['createdFrom']), String(span['createdTo'])]
+  const createdFrom = startMs(from) > startMs(first) ? from : first
+  const createdTo = endMs(to) < endMs(last) ? to : last
+  return startMs(createdFrom) < endMs(createdTo) ? { ...span, ...own, createdFrom, createdTo } : undefined
 }

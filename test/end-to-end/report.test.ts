@@ -6,7 +6,7 @@ import { outputOf, runCommand } from '../support/command.ts'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
-const PROGRAM = 'cli/report/report-command.ts'
+const PROGRAM = 'cli/report-command.ts'
 const SOURCE = 'cli/source-command.ts'
 const DAY_MS = 86_400_000
 const daysAgo = (days: number): string => new Date(Date.now() - days * DAY_MS).toISOString()
