@@ -41,6 +41,7 @@ const ADDRESSES = {
   reference: DOCS_PATH,
   openapi: DOCUMENT_PATH,
   mcp: MCP_PATH,
+  insights: INSIGHTS_PATH,
   health: '/healthz',
   readiness: '/readyz',
 }

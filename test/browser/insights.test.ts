@@ -178,6 +178,7 @@ describeWhere('/insights in Chromium', whyNoBrowser, () => {
 
   it('by keyboard: the first key leads to the content, and every control shows its focus', async () => {
     const { page } = await open({})
+    await page.goto(base)
     await page.keyboard.press('Tab')
     assert.equal(await page.locator(':focus').innerText(), 'To the content')
     await page.keyboard.press('Tab')
