@@ -4,10 +4,10 @@ import { filterForm } from './filter-form.ts'
 import { groupName, groupTable, inOrder, shownOf } from './group-table.ts'
 import { html, type Html } from './html.ts'
 import { decimal, label, number, plural, signed, table } from './parts.ts'
-import { type Asked, feedbackLink, linkTo, type Page } from './site.ts'
+import { type Asked, feedbackLink, linkTo, type Page, type Site } from './site.ts'
 import { spansOf, spanText, tiles, trend } from './spans.ts'
 import { orderLinks, orderOf } from './themes-page.ts'
-import { spannedOf } from './view.ts'
+import { type Spanned, spannedOf } from './view.ts'
 
 const MOST = 50
 const ORDERS = {
@@ -30,14 +30,7 @@ export const groupsPage = async (asked: Asked): Promise<Page> => {
   const name = by.replace(/^field\./, '')
   const query = { ...spanned.afterQuery, by }
   const main = html`${spanText(spanned)}
-    <p class="presets">
-      By
-      ${[...DIMENSION_NAMES, ...fields].map((each) =>
-        each === by
-          ? html`<strong>${each}</strong> `
-          : html`${linkTo(site, { path: '/groups', query: { ...spanned.afterQuery, by: each } }, each)} `,
-      )}
-    </p>
+    ${site.address === undefined ? html`` : dimensionLinks(site, spanned, { by, fields })}
     ${await filterForm({ ...asked, view: { ...view, by } }, { path: '/groups', hasSpan: true })}
     ${tiles(site, spanned, spans)}
     <section>
@@ -50,6 +43,20 @@ export const groupsPage = async (asked: Asked): Promise<Page> => {
     ${trend(site, spanned, spans.steps)}`
   return { title: 'Groups', main }
 }
+
+const dimensionLinks = (
+  site: Site,
+  spanned: Spanned,
+  { by, fields }: { by: string; fields: readonly string[] },
+): Html =>
+  html`<p class="presets">
+    By
+    ${[...DIMENSION_NAMES, ...fields].map((each) =>
+      each === by
+        ? html`<strong>${each}</strong> `
+        : html`${linkTo(site, { path: '/groups', query: { ...spanned.afterQuery, by: each } }, each)} `,
+    )}
+  </p>`
 
 const MOST_SOURCES = 50
 
@@ -70,7 +77,7 @@ export const sourcesPage = async (asked: Asked): Promise<Page> => {
   return { title: 'Sources', main }
 }
 
-const scalesOf = async ({ site, reads }: Asked, spanned: ReturnType<typeof spannedOf>): Promise<Html> => {
+const scalesOf = async ({ site, reads }: Asked, spanned: Spanned): Promise<Html> => {
   const { filters, after, afterQuery } = spanned
   const declared = filters.fields === undefined ? [] : await reads.fields()
   const within = { ...filters, createdFrom: after.from, createdTo: after.to }

@@ -5,7 +5,7 @@ import { satisfactionOf } from './group-table.ts'
 import { html, type Html } from './html.ts'
 import { changeOf, dayOf, number, percent, signed, table, tile } from './parts.ts'
 import { type Asked, feedbackLink, type Site } from './site.ts'
-import { stepQuery, type Spanned, within } from './view.ts'
+import { type Query, type Spanned, stepQuery, within } from './view.ts'
 
 type SpansAsked = { readonly by: readonly Dimension[]; readonly orders: readonly SpanOrder[]; readonly limit: number }
 
@@ -27,9 +27,10 @@ export const spanText = ({ afterQuery, beforeQuery }: Spanned): Html =>
     feedback does not count.
   </p>`
 
-const span = (query: Spanned['afterQuery']): Html =>
-  html`<span class="days">${String(query['createdFrom'])}</span> to
-    <span class="days">${String(query['createdTo'])}</span>`
+const span = ({ createdFrom, createdTo }: Spanned['afterQuery']): Html =>
+  html`<span class="days">${shortDay(createdFrom)}</span> to <span class="days">${shortDay(createdTo)}</span>`
+
+const shortDay = (day: Query[string]): string => String(day).slice(0, 16).replace('T', ' ')
 
 /** The totals. `accounts`: how many gave feedback in either span. */
 export const tiles = (site: Site, { afterQuery, beforeQuery }: Spanned, { before, after }: Spans): Html => {
@@ -38,7 +39,7 @@ export const tiles = (site: Site, { afterQuery, beforeQuery }: Spanned, { before
     before.satisfaction === null || after.satisfaction === null
       ? html``
       : html`, ${signed(100 * (after.satisfaction - before.satisfaction))} points`
-  return html`<section class="tiles" aria-label="Totals">
+  return html`<div class="tiles">
     ${tile(
       'Feedback',
       feedbackLink(site, afterQuery, number(after.feedback)),
@@ -50,7 +51,7 @@ export const tiles = (site: Site, { afterQuery, beforeQuery }: Spanned, { before
       html`${number(after.customers)}`,
       html`before: ${number(before.customers)} ${changeNote(before.customers, after.customers)}`,
     )}
-  </section>`
+  </div>`
 }
 
 const changeNote = (before: number, after: number): string => {

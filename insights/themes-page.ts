@@ -26,14 +26,16 @@ export const orderLinks = (
   query: Query,
   { orders, now }: { orders: Readonly<Record<string, string>>; now: string },
 ): Html =>
-  html`<p class="presets">
-    Order:
-    ${Object.entries(orders).map(([order, name]) =>
-      order === now
-        ? html`<strong>${name}</strong> `
-        : html`${linkTo(site, { path, query: { ...query, order } }, name)} `,
-    )}
-  </p>`
+  site.address === undefined
+    ? html``
+    : html`<p class="presets">
+        Order:
+        ${Object.entries(orders).map(([order, name]) =>
+          order === now
+            ? html`<strong>${name}</strong> `
+            : html`${linkTo(site, { path, query: { ...query, order } }, name)} `,
+        )}
+      </p>`
 
 export const orderOf = <Name extends SpanOrder>(
   order: string | undefined,

@@ -117,7 +117,7 @@ export const spannedOf = ({ filters: given, query }: View, now: Date): Spanned =
     createdTo === undefined ? Math.max(tomorrow, createdFrom ? msOf(createdFrom) + DAY_MS : 0) : msOf(createdTo)
   const start = createdFrom === undefined ? end - USUAL_DAYS * DAY_MS : msOf(createdFrom)
   const to = bounded(Math.max(end, start + 1))
-  const from = bounded(start)
+  const from = Math.min(bounded(start), LAST_MS - DAY_MS)
   const first = bounded(from - (to - from))
   const days = (to - from) / DAY_MS
   return {

@@ -44,7 +44,18 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // Decides by what the tagger reads in a text, and by sums that the caller brings.
   meaning: ['contract', 'runtime', 'tagger'],
   worker: ['contract', 'fold', 'runtime', 'queue', 'db', 'tagger', 'meaning'],
-  cli: ['contract', 'runtime', 'queue', 'db', 'health', 'tagger', 'meaning', 'insights', 'cli/progress-bar.ts', 'cli/start'],
+  cli: [
+    'contract',
+    'runtime',
+    'queue',
+    'db',
+    'health',
+    'tagger',
+    'meaning',
+    'insights',
+    'cli/progress-bar.ts',
+    'cli/start',
+  ],
   'cli/progress-bar.ts': [],
   // `npm start` starts the servers. Its child processes connect to them.
   'cli/start': ['contract', 'runtime'],

@@ -61,7 +61,7 @@ describe('npm run report', () => {
   })
 
   it('shows texts of a theme, without their markup', async () => {
-    const [row] = await service.sql<{ id: string }[]>`select id from feedback where description like '%no 1'`
+    const [row] = await service.sql<{ id: string }[]>`select id from feedback where description like '%no 1%'`
     const made = { name: 'Battery', feedbackIds: [row!.id] }
     const options = { token: service.adminToken, headers: { Prefer: 'wait=30' } }
     assert.equal((await service.request('/api/v1/themes', made, options)).status, 201)
@@ -114,9 +114,9 @@ describe('npm run report', () => {
       await mixed.submitAll(items)
       const shown = textOf(await report('--workspace', mixed.workspace))
       // (20 × 10 % + 20 × 53 % + 4 × 75 %) / 44, in the tile and for the account.
-      assert.match(shown, /Satisfaction 35 % 35 % of 44 rated , 27 bad/)
+      assert.match(shown, /Satisfaction 35 % 35 % of 44 rated, 27 bad/)
       assert.match(shown, /Acme – 49 0 new 35 % of 44 rated/)
-      assert.match(shown, /stars 20 0 new 10 % of 20 rated , 18 bad/)
+      assert.match(shown, /stars 20 0 new 10 % of 20 rated, 18 bad/)
       assert.match(shown, /percent unknown 5 ratings, 8 to 100 –/)
       assert.match(shown, /stars 1 to 5 20 ratings, 1 to 5 –/)
       // 6.5 is neither a promoter nor a detractor.

@@ -44,6 +44,7 @@ export const signIn = async (base: string, token: string): Promise<Visitor> => {
 /** The text of HTML, without its elements. */
 export const textOf = (page: string): string =>
   page
+    .replaceAll(/<style>[^]*<\/style>/g, '')
     .replaceAll(/<[^>]*>/g, ' ')
     .replaceAll('&amp;', '&')
     .replaceAll(/\s+/g, ' ')
