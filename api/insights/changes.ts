@@ -1,5 +1,4 @@
-import type { JsonObject } from '../../contract/json.ts'
-import { isJsonObject } from '../../contract/json.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../contract/json.ts'
 import { asUuid } from '../../contract/identity/keys.ts'
 import { sourceForm } from '../../insights/settings-page.ts'
 import type { Form } from '../../insights/site.ts'
@@ -55,10 +54,11 @@ const submitChange = async (
   return { answer, isDone: response.headers.get('submission-state') === 'applied' }
 }
 
-const problemsOf = ({ error }: JsonObject): string[] =>
-  Array.isArray(error)
-    ? error.map((problem) => (isJsonObject(problem) ? String(problem['message']) : String(problem)))
-    : [String(error)]
+/** The texts of the error of an answer of the API. */
+const problemsOf = (answer: unknown): readonly string[] => {
+  const { error } = answer as { error: string | readonly { message: string }[] }
+  return typeof error === 'string' ? [error] : error.map(({ message }) => message)
+}
 
 const sayDone = (isDone: boolean, done: string): string =>
   isDone ? done : `${done} It waits to be stored: pages show it in a moment.`
@@ -72,8 +72,8 @@ const linesOf = (text: string): string[] =>
 
 const bodyOf = (fields: URLSearchParams): JsonObject => {
   try {
-    const body: unknown = JSON.parse(fields.get('body') ?? '')
-    return isJsonObject(body as JsonObject) ? (body as JsonObject) : {}
+    const body = JSON.parse(fields.get('body') ?? '') as JsonValue
+    return isJsonObject(body) ? body : {}
   } catch {
     return {}
   }
@@ -136,7 +136,7 @@ const makeTheme = async (dependencies: SourceDependencies, sent: Sent): Promise<
   const name = sent.fields.get('name') ?? ''
   const made = await submitChange(dependencies, sent, { kind: createTheme, body: { name, feedbackIds } })
   if ('problems' in made) return made
-  const path = `/themes/${String(made.answer['themeId'])}`
+  const path = `/themes/${(made.answer as { themeId: string }).themeId}`
   const undo = { path, act: 'body', submit: 'Undo', body: { removedFeedbackIds: feedbackIds, isHidden: true } }
   return { done: sayDone(made.isDone, 'The new theme has the chosen feedback.'), back: path, undo }
 }

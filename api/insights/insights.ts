@@ -62,6 +62,9 @@ const answer = (page: Html, status = 200, headers: Record<string, string> = {}):
 const refuse = ({ root }: Visit, status: number, problem: string, headers: Record<string, string> = {}): Response =>
   answer(signInPage({ root, problem }), status, headers)
 
+const errorText = ({ error }: ReturnType<typeof refusalAnswer>['body']): string =>
+  typeof error === 'string' ? error : error.map(({ message }) => message).join(' ')
+
 const redirect = ({ root }: Visit, to: string, cookie: string): Response =>
   new Response(null, { status: 303, headers: { ...HEADERS, Location: `${root}insights${to}`, 'Set-Cookie': cookie } })
 
@@ -117,7 +120,7 @@ const refuseVisitor = ({ intake }: InsightDependencies, visit: Visit, refusal: R
   const { request, path, parameters, root } = visit
   if (refusal.refused !== 'unauthenticated' && refusal.refused !== 'forbidden') {
     const { status, body } = refusalAnswer(refusal)
-    return refuse(visit, status, String(body.error))
+    return refuse(visit, status, errorText(body))
   }
   const isEnded = sessionOf(intake.hashKey, request, Date.now()) !== undefined
   const to = `${path}${parameters.size === 0 ? '' : `?${parameters}`}`
@@ -160,7 +163,7 @@ const guarded = async (
     const context = { workspaceId: visitor.workspaceId, request: visit.request, dependencies: reads }
     const refusal = error instanceof RefusedRead ? error.refusal : refusalOfFault(context, error)
     const { status, body } = refusalAnswer(refusal)
-    return showProblem(visit, visitor, { status, problems: [String(body.error)] })
+    return showProblem(visit, visitor, { status, problems: [errorText(body)] })
   }
 }
 
@@ -197,7 +200,7 @@ const signIn = async ({ intake }: InsightDependencies, visit: Visit, fields: URL
   const caller = await callerOf(intake.authenticate, { token, span: undefined }, 'read')
   if (isRefusal(caller)) {
     const { status, body } = refusalAnswer(caller)
-    const problem = caller.refused === 'unauthenticated' ? 'This token is not valid.' : String(body.error)
+    const problem = caller.refused === 'unauthenticated' ? 'This token is not valid.' : errorText(body)
     return answer(signInPage({ root: visit.root, problem, to }), status)
   }
   const session = beginSession(intake.hashKey, token, Date.now())
