@@ -36,7 +36,7 @@ export const accountsPage = async (asked: Asked): Promise<Page> => {
   const main = html`${spanText(spanned)} ${await filterForm(asked, { path: '/accounts', hasSpan: true })}
     <section>
       <h2>Accounts with feedback in this time or before</h2>
-      ${orderLinks(site, '/accounts', spanned.afterQuery, { orders: ORDERS, now: order })}
+      ${orderLinks(site, '/accounts', { query: spanned.afterQuery, orders: ORDERS, now: order })}
       ${groups.length === 0 ? html`<p>No feedback of accounts.</p>` : groupTable(site, spanned, { name: 'Accounts', by: 'account', groups })}
       ${shownOf(groups.length, accounts!.found, 'group')}
     </section>`

@@ -64,11 +64,13 @@ const facts = async (
     ${fact('Mood', html`${decimal(mood)}`)}
     ${fact('Theme', themeId === undefined ? html`–` : html`${linkTo(site, { path: `/themes/${themeId}` }, label(themeName ?? '(no name)'))} (by ${themeBy ?? 'tag'})`)}
     ${fact('Tags', html`${tags.slice(0, 40).map((tag) => html`<span class="tag">${feedbackLink(site, { tag }, label(tag))}</span> `)}`)}
-    ${Object.entries(fields).map(([name, value]) => fact(name, feedbackLink(site, { [`field.${name}`]: String(value) }, label(String(value)))))}
+    ${Object.entries(fields).map(([name, value]) => fact(name, feedbackLink(site, { [`field.${name}`]: textOf(value) }, label(textOf(value)))))}
     ${feedback.isHidden === true ? fact('Hidden', html`A person has hidden it: it is in no count.`) : html``}
     ${context?.sourceData ? fact('Source data', html`<code>${cut(context.sourceData, MOST_JSON_CHARACTERS)}</code>`) : html``}
   </dl>`
 }
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
 export const fact = (name: string, value: Html): Html =>
   html`<div>
@@ -97,7 +99,7 @@ const customerFacts = (site: Site, context: FeedbackContext | undefined): Html =
       ? fact(
           'Account',
           html`${linkTo(site, { path: `/accounts/${account.id}` }, label(account.name ?? account.domain ?? '(no name)'))}
-          ${account.contractValue === null ? '' : `contract value ${number(Number(account.contractValue))}`}`,
+          ${account.contractValue === null ? '' : `contract value ${number(account.contractValue)}`}`,
         )
       : html``
   }`
@@ -143,8 +145,8 @@ const corrections = async ({ site, reads }: Asked, feedback: Feedback): Promise<
   return html`<section class="changes">
     <h2>Correct it</h2>
     ${changeForm(site, { path, act: 'tags', submit: 'Save the tags' }, html`<label>Tags, one a line <textarea name="tags" rows="4">${tags.join('\n')}</textarea></label> ${setBy(given['tags'])}`)}
-    ${changeForm(site, { path, act: 'kind', submit: 'Save the kind' }, html`${choiceOf('kind', 'Kind', kinds, { kind }, 'as the service finds it')} ${setBy(given['kind'])}`)}
-    ${changeForm(site, { path, act: 'themeId', submit: 'Save the theme' }, html`${choiceOf('themeId', 'Theme', themes, { themeId }, 'as the service finds it')} ${setBy(given['themeId'])}`)}
+    ${changeForm(site, { path, act: 'kind', submit: 'Save the kind' }, html`${choiceOf({ name: 'kind', text: 'Kind', choices: kinds, none: 'as the service finds it' }, { kind })} ${setBy(given['kind'])}`)}
+    ${changeForm(site, { path, act: 'themeId', submit: 'Save the theme' }, html`${choiceOf({ name: 'themeId', text: 'Theme', choices: themes, none: 'as the service finds it' }, { themeId })} ${setBy(given['themeId'])}`)}
     ${changeForm(site, { path, act: 'body', submit: isHidden ? 'Show it again' : 'Hide it', body: { isHidden: isHidden ? null : true } }, html`<p>${isHidden ? 'It is in no count.' : 'A hidden feedback is in no count.'}</p>`)}
     ${site.may.administer ? deletion(site, path) : html``}
   </section>`

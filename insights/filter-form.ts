@@ -46,9 +46,10 @@ export const filterForm = async (
       ${view.order === undefined ? html`` : html`<input type="hidden" name="order" value="${view.order}" />`}
       ${dayInput('createdFrom', hasSpan ? 'From, such as the day of a release' : 'From', query)}
       ${dayInput('createdTo', 'To', query)} ${textInput('q', 'Words of the text', query)}
-      ${choiceOf('source', 'Source', sources, query)} ${choiceOf('themeId', 'Theme', themes, query)}
-      ${choiceOf('kind', 'Kind', kinds, query)} ${of === 'feedback' ? moreFilters(fields, query) : html``}
-      ${await hiddenFilters(reads, query)}
+      ${choiceOf({ name: 'source', text: 'Source', choices: sources }, query)}
+      ${choiceOf({ name: 'themeId', text: 'Theme', choices: themes }, query)}
+      ${choiceOf({ name: 'kind', text: 'Kind', choices: kinds }, query)}
+      ${of === 'feedback' ? moreFilters(fields, query) : html``} ${await hiddenFilters(reads, query)}
       <p class="buttons"><button>Show</button> <a href="${site.address(path)}">Without filters</a></p>
     </form>
     ${hasSpan ? presets({ query, now: site.now, address: (preset) => site.address!(path, preset) }) : html``}
@@ -82,7 +83,9 @@ const dayInput = (name: string, text: string, query: Query): Html => {
 const textInput = (name: string, text: string, query: Query): Html =>
   html`<label>${text} <input name="${name}" value="${valueOf(query, name)}" maxlength="512" /></label>`
 
-export const choiceOf = (name: string, text: string, choices: readonly Choice[], query: Query, none = 'any'): Html => {
+type Choosing = { name: string; text: string; choices: readonly Choice[]; none?: string }
+
+export const choiceOf = ({ name, text, choices, none = 'any' }: Choosing, query: Query): Html => {
   const given = valueOf(query, name)
   const isOther = given !== '' && !choices.some(({ value }) => value === given)
   const all = isOther ? [...choices, { value: given, name: given }] : choices
@@ -115,11 +118,12 @@ const moreFilters = (fields: readonly string[], query: Query): Html => {
   const tags = [query['tag'] ?? []].flat()
   const inputs = html`<div>
     ${[...tags, ''].map((tag) => textInput('tag', 'Tag, exactly as written', { tag }))}
-    ${choiceOf('satisfactionMax', 'Satisfaction', SATISFACTIONS, query)}
-    ${textInput('satisfactionMin', 'Least satisfaction, 0 to 1', query)} ${choiceOf('moodMax', 'Mood', MOODS, query)}
+    ${choiceOf({ name: 'satisfactionMax', text: 'Satisfaction', choices: SATISFACTIONS }, query)}
+    ${textInput('satisfactionMin', 'Least satisfaction, 0 to 1', query)}
+    ${choiceOf({ name: 'moodMax', text: 'Mood', choices: MOODS }, query)}
     ${textInput('ratingMin', 'Least rating', query)} ${textInput('ratingMax', 'Greatest rating', query)}
     ${fields.map((name) => textInput(`${FIELD_PREFIX}${name}`, name, query))}
-    ${choiceOf('isHidden', 'Hidden feedback', HIDDEN, query, 'none')}
+    ${choiceOf({ name: 'isHidden', text: 'Hidden feedback', choices: HIDDEN, none: 'none' }, query)}
   </div>`
   return isOpen
     ? html`<details open>

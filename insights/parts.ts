@@ -56,7 +56,7 @@ const TABLE_BYTES = 60_000
 export const SMALL_TABLE_BYTES = 10_000
 
 /** The first rows that fit. */
-const rowsWithin = (rows: readonly (readonly Html[])[], mostBytes: number): (readonly Html[])[] => {
+export const rowsWithin = (rows: readonly (readonly Html[])[], mostBytes: number): (readonly Html[])[] => {
   let bytes = 0
   return rows.filter((cells) => {
     for (const cell of cells) bytes += cell.html.length
@@ -65,12 +65,7 @@ const rowsWithin = (rows: readonly (readonly Html[])[], mostBytes: number): (rea
 }
 
 /** A table that becomes cards on a phone. Each cell has the name of its column there. */
-export const table = (
-  name: string,
-  columns: readonly Column[],
-  rows: readonly (readonly Html[])[],
-  mostBytes: number = TABLE_BYTES,
-): Html =>
+export const table = (name: string, columns: readonly Column[], rows: readonly (readonly Html[])[]): Html =>
   html`<table class="cards">
     <caption>
       ${name}
@@ -81,7 +76,7 @@ export const table = (
       </tr>
     </thead>
     <tbody>
-      ${rowsWithin(rows, mostBytes).map(
+      ${rowsWithin(rows, TABLE_BYTES).map(
         ([first, ...cells]) =>
           html`<tr>
             <th scope="row">${first!}</th>

@@ -19,13 +19,10 @@ const ORDERS = {
   worse: 'satisfaction fell most',
 } as const satisfies Partial<Record<SpanOrder, string>>
 
+type Orders = { query: Query; orders: Readonly<Record<string, string>>; now: string }
+
 /** Links to the same page in other orders. */
-export const orderLinks = (
-  site: Site,
-  path: string,
-  query: Query,
-  { orders, now }: { orders: Readonly<Record<string, string>>; now: string },
-): Html =>
+export const orderLinks = (site: Site, path: string, { query, orders, now }: Orders): Html =>
   site.address === undefined
     ? html``
     : html`<p class="presets">
@@ -54,7 +51,7 @@ export const themesPage = async (asked: Asked): Promise<Page> => {
   const main = html`${spanText(spanned)} ${await filterForm(asked, { path: '/themes', hasSpan: true })}
     <section>
       <h2>Themes</h2>
-      ${orderLinks(site, '/themes', spanned.afterQuery, { orders: ORDERS, now: order })}
+      ${orderLinks(site, '/themes', { query: spanned.afterQuery, orders: ORDERS, now: order })}
       ${groups.length === 0 ? html`<p>No feedback has a theme yet.</p>` : groupTable(site, spanned, { name: 'Themes', by: 'theme', groups })}
       ${shownOf(groups.length, themes!.found, 'group')}
     </section>
@@ -92,8 +89,7 @@ export const themePage = async (asked: Asked, id: string): Promise<Page | NoPage
   const spanned = spannedOf(own.view, site.now)
   const by = ['account', 'source', 'kind'] as const
   const spans = await spansOf(own, spanned, { by, orders: ['feedback', 'contractValue'], limit: MOST_OF_THEME })
-  const { createdFrom, createdTo } = spanned.after && { createdFrom: spanned.after.from, createdTo: spanned.after.to }
-  const filters = { ...spanned.filters, createdFrom, createdTo }
+  const filters = { ...spanned.filters, createdFrom: spanned.after.from, createdTo: spanned.after.to }
   const texts = await readListed(
     reads,
     { kind: 'feedback', filters, isOldestFirst: false, limit: TEXTS_OF_A_PAGE },
@@ -142,7 +138,7 @@ const themeForms = (site: Site, { id, name, record }: NamedTheme, themes: readon
   return html`<section class="changes">
     <h2>Change the theme</h2>
     ${changeForm(site, { path, act: 'name', submit: 'Rename it' }, html`<label>Name; empty: the tag that names it <input name="name" value="${name}" maxlength="200" /></label>`)}
-    ${changeForm(site, { path, act: 'mergedInto', submit: 'Merge it' }, choiceOf('mergedInto', 'Merge it into', others, { mergedInto }, 'no other theme'))}
+    ${changeForm(site, { path, act: 'mergedInto', submit: 'Merge it' }, choiceOf({ name: 'mergedInto', text: 'Merge it into', choices: others, none: 'no other theme' }, { mergedInto }))}
     ${changeForm(site, { path, act: 'body', submit: isHidden ? 'Show it again' : 'Hide it', body: { isHidden: !isHidden } })}
     ${splitForm(site)}
   </section>`

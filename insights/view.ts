@@ -173,6 +173,9 @@ export const filterOf = (by: Dimension, key: string | null): Query | undefined =
       return stepQuery(key, 'week')
     case 'month':
       return stepQuery(`${key}-01`, 'month')
+    case 'kind':
+    case 'source':
+    case 'tag':
     default:
       return { [by]: key }
   }

@@ -18,6 +18,9 @@ export type Sent = {
   readonly fields: URLSearchParams
 }
 
+/** `own`: the reads of the workspace. */
+export type ChangeDependencies = SourceDependencies & { readonly own: InsightReads }
+
 /** A change that was made. `undo`: the form that takes it back, if that is possible. */
 export type Changed = { done: string; back: string; undo?: Form & { source?: string } }
 export type NotChanged = { status: number; problems: readonly string[] }
@@ -25,17 +28,13 @@ export type NotChanged = { status: number; problems: readonly string[] }
 const WAIT = { 'Content-Type': 'application/json', Prefer: 'wait=10' }
 
 /** Makes the change of a form through the same steps as the API; undefined if there is no such form. */
-export const makeChange = (
-  dependencies: SourceDependencies,
-  reads: InsightReads,
-  sent: Sent,
-): Promise<Changed | NotChanged> | undefined => {
+export const makeChange = (dependencies: ChangeDependencies, sent: Sent): Promise<Changed | NotChanged> | undefined => {
   const [, folder, id = ''] = sent.path.split('/')
   const own = asUuid(id)
-  if (folder === 'feedback' && own !== undefined) return changeFeedback(dependencies, reads, sent, own)
-  if (folder === 'themes' && own !== undefined) return changeTheme(dependencies, reads, sent, own)
+  if (folder === 'feedback' && own !== undefined) return changeFeedback(dependencies, sent, own)
+  if (folder === 'themes' && own !== undefined) return changeTheme(dependencies, sent, own)
   if (folder === 'themes' && id === '') return makeTheme(dependencies, sent)
-  if (folder === 'settings' && id === '') return setSource(dependencies, reads, sent)
+  if (folder === 'settings' && id === '') return setSource(dependencies, sent)
   return undefined
 }
 
@@ -80,8 +79,7 @@ const bodyOf = (fields: URLSearchParams): JsonObject => {
 }
 
 const changeFeedback = async (
-  dependencies: SourceDependencies,
-  reads: InsightReads,
+  dependencies: ChangeDependencies,
   sent: Sent,
   id: string,
 ): Promise<Changed | NotChanged> => {
@@ -94,7 +92,7 @@ const changeFeedback = async (
     return { done: sayDone(deleted.isDone, 'The feedback is deleted.'), back: '/feedback' }
   }
   const body = act === 'tags' ? { tags: linesOf(fields.get('tags') ?? '') } : memberOf(act, fields)
-  const former = await reads.corrections(id)
+  const former = await dependencies.own.corrections(id)
   const saved = await submitChange(dependencies, sent, { kind: correctFeedback, target: id, body })
   if ('problems' in saved) return saved
   const undone = Object.fromEntries(Object.keys(body).map((member) => [member, former[member] ?? null]))
@@ -106,18 +104,13 @@ const changeFeedback = async (
 const memberOf = (act: string, fields: URLSearchParams): JsonObject =>
   act === 'body' ? bodyOf(fields) : { [act]: fields.get(act)?.trim() || null }
 
-const changeTheme = async (
-  dependencies: SourceDependencies,
-  reads: InsightReads,
-  sent: Sent,
-  id: string,
-): Promise<Changed | NotChanged> => {
+const changeTheme = async (dependencies: ChangeDependencies, sent: Sent, id: string): Promise<Changed | NotChanged> => {
   const { fields, path } = sent
   const act = fields.get('act') ?? ''
   const chosen = fields.getAll('feedbackIds')
   const body: JsonObject =
     act === 'feedbackIds' || act === 'removedFeedbackIds' ? { [act]: chosen } : memberOf(act, fields)
-  const former = await reads.themeEdits(id)
+  const former = await dependencies.own.themeEdits(id)
   const saved = await submitChange(dependencies, sent, { kind: editTheme, target: id, body })
   if ('problems' in saved) return saved
   const { feedbackIds, removedFeedbackIds, ...edited } = body
@@ -142,12 +135,11 @@ const makeTheme = async (dependencies: SourceDependencies, sent: Sent): Promise<
 }
 
 const setSource = async (
-  dependencies: SourceDependencies,
-  reads: InsightReads,
+  dependencies: ChangeDependencies,
   { request, token, fields }: Sent,
 ): Promise<Changed | NotChanged> => {
   const source = fields.get('source') ?? ''
-  const former = (await reads.sources()).find((each) => each.source === source)
+  const former = (await dependencies.own.sources()).find((each) => each.source === source)
   const body = fields.get('act') === 'body' ? bodyOf(fields) : sourceForm(fields)
   const inner = new Request(request.url, { method: 'PUT', headers: WAIT, body: JSON.stringify(body) })
   const response = await putSource(dependencies, { request: inner, token, span: undefined }, source)

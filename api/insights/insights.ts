@@ -48,9 +48,15 @@ export const answerInsights = async (dependencies: InsightDependencies, { reques
     case 'HEAD':
       return show(dependencies, visit)
     case 'POST':
-      return isSameOrigin(request) ? receive(dependencies, visit) : refuse(visit, 403, FOREIGN_FORM)
+      return isSameOrigin(request)
+        ? receive(dependencies, visit)
+        : refuse(visit, { status: 403, problem: FOREIGN_FORM })
     default:
-      return refuse(visit, 405, 'This page takes GET and POST only.', { Allow: 'GET, POST' })
+      return refuse(visit, {
+        status: 405,
+        problem: 'This page takes GET and POST only.',
+        headers: { Allow: 'GET, POST' },
+      })
   }
 }
 
@@ -59,7 +65,9 @@ const FOREIGN_FORM = 'The form was not sent from this site. Open the page again,
 const answer = (page: Html, status = 200, headers: Record<string, string> = {}): Response =>
   new Response(page.html, { status, headers: { ...HEADERS, ...headers } })
 
-const refuse = ({ root }: Visit, status: number, problem: string, headers: Record<string, string> = {}): Response =>
+type Refused = { status: number; problem: string; headers?: Record<string, string> }
+
+const refuse = ({ root }: Visit, { status, problem, headers = {} }: Refused): Response =>
   answer(signInPage({ root, problem }), status, headers)
 
 const errorText = ({ error }: ReturnType<typeof refusalAnswer>['body']): string =>
@@ -77,20 +85,23 @@ const show = async (dependencies: InsightDependencies, visit: Visit): Promise<Re
     return showProblem(visit, visitor, { status: 404, problems: ['There is nothing at this address.'] })
   const view = readView(visit.parameters)
   if ('problems' in view) return showProblem(visit, visitor, { status: 400, problems: view.problems })
-  return guarded(dependencies, visit, visitor, async () => {
+  return guarded({ dependencies, visit, visitor }, async () => {
     const page = await showPage({ site: visitor.site, view, reads: visitor.reads })
     return 'problems' in page ? showProblem(visit, visitor, page) : showPageOf(visit, visitor, page)
   })
 }
 
-const showPageOf = ({ path }: Visit, { site, query }: Visitor, page: Page, status = 200): Response =>
-  answer(framed(site, { ...page, path, query }), status)
+const showPageOf = (
+  { path }: Visit,
+  { site, query }: Visitor,
+  { status = 200, ...page }: Page & { status?: number },
+): Response => answer(framed(site, { ...page, path, query }), status)
 
 const showProblem = (
   visit: Visit,
   visitor: Visitor,
   { status, problems }: { status: number; problems: readonly string[] },
-): Response => showPageOf(visit, visitor, problemPage(visitor.site, problems), status)
+): Response => showPageOf(visit, visitor, { ...problemPage(visitor.site, problems), status })
 
 /** Who visits: the session's token has to be valid now. */
 const visitorOf = async (dependencies: InsightDependencies, visit: Visit): Promise<Visitor | Refusal> => {
@@ -120,7 +131,7 @@ const refuseVisitor = ({ intake }: InsightDependencies, visit: Visit, refusal: R
   const { request, path, parameters, root } = visit
   if (refusal.refused !== 'unauthenticated' && refusal.refused !== 'forbidden') {
     const { status, body } = refusalAnswer(refusal)
-    return refuse(visit, status, errorText(body))
+    return refuse(visit, { status, problem: errorText(body) })
   }
   const isEnded = sessionOf(intake.hashKey, request, Date.now()) !== undefined
   const to = `${path}${parameters.size === 0 ? '' : `?${parameters}`}`
@@ -151,10 +162,10 @@ const permitted = (context: ReadContext, reads: InsightReads): InsightReads =>
     ]),
   ) as InsightReads
 
+type Guarded = { dependencies: InsightDependencies; visit: Visit; visitor: Visitor }
+
 const guarded = async (
-  { reads }: InsightDependencies,
-  visit: Visit,
-  visitor: Visitor,
+  { dependencies: { reads }, visit, visitor }: Guarded,
   work: () => Promise<Response>,
 ): Promise<Response> => {
   try {
@@ -172,17 +183,21 @@ const receive = async (dependencies: InsightDependencies, visit: Visit): Promise
   const { hashKey } = dependencies.intake
   const fields = await receiveForm(visit.request, MOST_FORM_BYTES)
   if (isRefusal(fields))
-    return refuse(visit, refusalAnswer(fields).status, 'The form could not be read. Send it again.')
+    return refuse(visit, {
+      status: refusalAnswer(fields).status,
+      problem: 'The form could not be read. Send it again.',
+    })
   const isBegin = visit.path === '/session' && fields.get('act') === 'begin'
   if (isBegin) return signIn(dependencies, visit, fields)
   const visitor = await visitorOf(dependencies, visit)
   if (isRefusal(visitor)) return refuseVisitor(dependencies, { ...visit, path: '' }, visitor)
-  if (!isFormToken(hashKey, visitor.session, fields.get('formToken') ?? '')) return refuse(visit, 403, FOREIGN_FORM)
+  if (!isFormToken(hashKey, visitor.session, fields.get('formToken') ?? ''))
+    return refuse(visit, { status: 403, problem: FOREIGN_FORM })
   if (visit.path === '/session') return redirect(visit, '', cookieOf(visit.request, undefined))
-  return guarded(dependencies, visit, visitor, async () => {
+  return guarded({ dependencies, visit, visitor }, async () => {
     const token: Credential = { hash: visitor.session.hash }
     const sent = { request: visit.request, token, path: visit.path, fields }
-    const changed = (await makeChange(dependencies, visitor.reads, sent)) ?? {
+    const changed = (await makeChange({ ...dependencies, own: visitor.reads }, sent)) ?? {
       status: 404,
       problems: ['There is no such form.'],
     }

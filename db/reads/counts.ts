@@ -176,16 +176,17 @@ const figuresOf = (of: string, prefix: string): string => {
     ${ratio('total')} as ${prefix}satisfaction, ${ratio('bad')} as ${prefix}bad`
 }
 
+type RowsToCount = Pick<CountRequest, 'filters' | 'declared'> & { by: readonly Dimension[]; themes?: string }
+
 /**
  * The rows to count. Only tags give a feedback several rows; one of them is the first.
  * `$2::jsonb is not null` gives the filters a type, also if no condition uses them. `themes`: which
  * themes count, by theme.
  */
 export const rowsToCount = (
-  { by, filters, declared = [] }: Pick<CountRequest, 'filters' | 'declared'> & { by: readonly Dimension[] },
+  { by, filters, declared = [], themes = THEME_SHOWN }: RowsToCount,
   more = '',
   condition = 'true',
-  themes = THEME_SHOWN,
 ): string => {
   const isByTag = by.includes('tag')
   const fields = [...fieldsAmong(by), ...Object.keys(filters.fields ?? {})]

@@ -91,7 +91,7 @@ const spansSql = ({ by, filters, declared, orders, unit }: SpansRequest): string
   const groups = by.length === 0 ? 'select null::bigint as g' : `select ${keys.join()}, grouping(${keys.join()}) as g`
   const sets = by.length === 0 ? '' : `group by grouping sets (${keys.map((key) => `(${key})`).join()})`
   return `
-    with x as materialized (${rowsToCount({ by, filters, ...(declared && { declared }) }, more, 'true', 'true')}),
+    with x as materialized (${rowsToCount({ by, filters, declared, themes: 'true' }, more)}),
     grouped as (${groups}, ${COMPARED_FIGURES} from x ${sets})
     select ${TOTAL} as at, 0 as found, null as key, null as name, null::float8 as value, ${COMPARED_FIGURES},
       count(distinct customer) filter (where is_before)::float8 as before_customers,

@@ -140,8 +140,8 @@ describe('a chart', () => {
   it('has a column for each value, within its frame', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(1_000_000), { maxLength: 120 }), (values) => {
-        const { html } = columnChart('x', pointsOf(values))
-        const heights = [...html.matchAll(/<rect\s[^>]*?\sheight="([^"]+)"/g)].map(([, height]) => Number(height))
+        const { html: drawn } = columnChart('x', pointsOf(values))
+        const heights = [...drawn.matchAll(/<rect\s[^>]*?\sheight="([^"]+)"/g)].map(([, height]) => Number(height))
         assert.equal(heights.length, values.length)
         for (const [at, height] of heights.entries()) {
           assert.ok(height >= 0 && height <= 190)
@@ -153,8 +153,8 @@ describe('a chart', () => {
   })
 
   it('has a line with a gap for each missing value', () => {
-    const { html } = shareChart('x', pointsOf([0, 0.2, null, 0.8, 1]))
-    assert.equal(/<path class="line" d="([^"]+)"/.exec(html)![1]!.replaceAll(/[\d. ]+/g, ''), 'MLML')
-    assert.equal(html.split('<circle').length - 1, 4)
+    const { html: drawn } = shareChart('x', pointsOf([0, 0.2, null, 0.8, 1]))
+    assert.equal(/<path class="line" d="([^"]+)"/.exec(drawn)![1]!.replaceAll(/[\d. ]+/g, ''), 'MLML')
+    assert.equal(drawn.split('<circle').length - 1, 4)
   })
 })
