@@ -58,10 +58,9 @@ type Api = {
 /** Builds the API, and starts its background work. */
 export const createApi = async (resources: Resources): Promise<Api> => {
   const { config, log, sql, redis } = resources
-  const prefix = config.REDIS_PREFIX
   const stopping = new AbortController()
-  const queues = openQueues(redis, prefix)
-  const stores = { sql, redis, prefix }
+  const stores = { sql, redis, prefix: config.REDIS_PREFIX }
+  const queues = openQueues(redis, stores.prefix)
   const wake = createWake(queues)
   const bodies = createBodiesInHand(mostBytesInHand(config))
   const pressure = pressureOf({ ...stores, queues }, config.MAX_BACKLOG)
@@ -74,7 +73,7 @@ export const createApi = async (resources: Resources): Promise<Api> => {
   const app = createApp({
     intake,
     reads,
-    setSource: (...asked) => withinTime(setSource(sql, ...asked), READ_TIMEOUT_MS),
+    setSource: setSourceIn(resources),
     webhooks: createWebhookStore(resources),
     insightReads: createInsightReads(resources),
     mcp: { ...createAgentDependencies(resources), reads, called: metrics.called },
@@ -165,6 +164,11 @@ const createAgentDependencies = ({
   const limit = createCallLimit(callsPerMinute, () => performance.now())
   return { agentReads, limit, callsPerMinute, origins: config.CORS_ORIGINS ?? [], log }
 }
+
+const setSourceIn =
+  ({ sql }: Resources): AppDependencies['setSource'] =>
+  (...asked) =>
+    withinTime(setSource(sql, ...asked), READ_TIMEOUT_MS)
 
 const createInsightReads =
   ({ readingSql: sql, hashKey }: Resources): AppDependencies['insightReads'] =>

@@ -6,11 +6,11 @@ import { filterForm } from './filter-form.ts'
 import { groupTable, inOrder, shownOf } from './group-table.ts'
 import { html, type Html } from './html.ts'
 import { cut, label, number, plural } from './parts.ts'
-import { type Asked, feedbackLink, linkTo, NO_RECORD, type NoPage, type Page, type Site } from './site.ts'
+import { type PageAsked, feedbackLink, linkTo, NO_RECORD, type NoPage, type InsightPage, type Site } from './site.ts'
 import { spansOf, spanText, tiles, trend } from './spans.ts'
 import { readListed, textList } from './text-list.ts'
 import { orderLinks, orderOf } from './themes-page.ts'
-import { type Query, spannedOf } from './view.ts'
+import { type ViewQuery, spannedOf } from './view.ts'
 
 const MOST = 50
 const MOST_OF_ACCOUNT = 10
@@ -26,7 +26,7 @@ const ORDERS = {
 } as const satisfies Partial<Record<SpanOrder, string>>
 
 /** Accounts by value, by how unhappy they are, and by how much they changed. */
-export const accountsPage = async (asked: Asked): Promise<Page> => {
+export const accountsPage = async (asked: PageAsked): Promise<InsightPage> => {
   const { site, view } = asked
   const spanned = spannedOf(view, site.now)
   const order = orderOf(view.order, ORDERS, 'contractValue')
@@ -44,7 +44,7 @@ export const accountsPage = async (asked: Asked): Promise<Page> => {
 }
 
 /** One account: its value, its figures, what it talks about, and its latest words. */
-export const accountPage = async (asked: Asked, given: string): Promise<Page | NoPage> => {
+export const accountPage = async (asked: PageAsked, given: string): Promise<InsightPage | NoPage> => {
   const { site, reads } = asked
   const found = await reads.record('account', given)
   const account = found && (await reads.accountContext(found.id))
@@ -82,9 +82,9 @@ const NAMES: Readonly<Record<string, string>> = {
 }
 
 /** The figures of one account or customer, its groups, and its latest feedback. */
-const storyOf = async (asked: Asked, { path, own, by }: Story): Promise<Html> => {
+const storyOf = async (asked: PageAsked, { path, own, by }: Story): Promise<Html> => {
   const { site, view, reads } = asked
-  const ownView = { ...view, query: { ...view.query, ...own } as Query, filters: { ...view.filters, ...own } }
+  const ownView = { ...view, query: { ...view.query, ...own } as ViewQuery, filters: { ...view.filters, ...own } }
   const spanned = spannedOf(ownView, site.now)
   const spans = await spansOf(asked, spanned, { by, orders: ['feedback'], limit: MOST_OF_ACCOUNT })
   const latest = await readListed(
@@ -113,7 +113,7 @@ const storyOf = async (asked: Asked, { path, own, by }: Story): Promise<Html> =>
 type CustomerRecord = { name?: string; email?: string; accountId?: string; contractValue?: number; properties?: object }
 
 /** One customer: a person. */
-export const customerPage = async (asked: Asked, given: string): Promise<Page | NoPage> => {
+export const customerPage = async (asked: PageAsked, given: string): Promise<InsightPage | NoPage> => {
   const { site, reads } = asked
   const found = await reads.record('customer', given)
   if (found === undefined) return NO_RECORD

@@ -6,11 +6,11 @@ import { moreLink, spanWords } from './feedback-list.ts'
 import { fact } from './feedback-page.ts'
 import { html, type Html } from './html.ts'
 import { cut, decimal, label, plural, QUOTE_BYTES, timeOf } from './parts.ts'
-import { type Asked, feedbackLink, linkTo, NO_RECORD, type NoPage, type Page, type Site } from './site.ts'
+import { type PageAsked, feedbackLink, linkTo, NO_RECORD, type NoPage, type InsightPage, type Site } from './site.ts'
 import { readListed, TEXTS_OF_A_PAGE } from './text-list.ts'
 
 /** The conversations that have the filters. They are never hidden. */
-export const conversationsPage = async (asked: Asked): Promise<Page> => {
+export const conversationsPage = async (asked: PageAsked): Promise<InsightPage> => {
   const { site, view, reads } = asked
   const { filters, query, next } = view
   const list = { kind: 'conversation', filters, isOldestFirst: false, limit: TEXTS_OF_A_PAGE } as const
@@ -50,7 +50,7 @@ const conversationLine = (
     </p>`
 
 /** One conversation with a page of its messages. */
-export const conversationPage = async (asked: Asked, id: string): Promise<Page | NoPage> => {
+export const conversationPage = async (asked: PageAsked, id: string): Promise<InsightPage | NoPage> => {
   const { site, view, reads } = asked
   const found = await reads.record('conversation', id)
   if (found === undefined) return NO_RECORD

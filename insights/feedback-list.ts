@@ -3,13 +3,13 @@ import { unknownWords } from './first.ts'
 import { satisfactionOf } from './group-table.ts'
 import { html, type Html } from './html.ts'
 import { plural } from './parts.ts'
-import { type Asked, linkTo, type Page } from './site.ts'
+import { type PageAsked, linkTo, type InsightPage } from './site.ts'
 import { placeText, readListed, textList, TEXTS_OF_A_PAGE } from './text-list.ts'
 import type { ListPlace } from '../db/reads/records.ts'
-import type { Query } from './view.ts'
+import type { ViewQuery } from './view.ts'
 
 /** The feedback itself, with all filters. */
-export const feedbackListPage = async (asked: Asked): Promise<Page> => {
+export const feedbackListPage = async (asked: PageAsked): Promise<InsightPage> => {
   const { site, view, reads } = asked
   const { filters, query, next, order } = view
   const isOldestFirst = order === 'oldest'
@@ -34,7 +34,7 @@ export const feedbackListPage = async (asked: Asked): Promise<Page> => {
 }
 
 /** How much feedback has the filters of the list. */
-const totalOf = async ({ site, view: { filters, query }, reads }: Asked): Promise<Html> => {
+const totalOf = async ({ site, view: { filters, query }, reads }: PageAsked): Promise<Html> => {
   const days = spanWords(query)
   if (filters.isHidden === true) return html`<p class="span">Hidden feedback ${days}, which is in no count.</p>`
   const declared = filters.fields === undefined ? [] : await reads.fields()
@@ -46,7 +46,7 @@ const totalOf = async ({ site, view: { filters, query }, reads }: Asked): Promis
 }
 
 /** The days of a list, in words. */
-export const spanWords = ({ createdFrom, createdTo }: Query): string => {
+export const spanWords = ({ createdFrom, createdTo }: ViewQuery): string => {
   if (createdFrom === undefined && createdTo === undefined) return 'of all times'
   const parts = [
     ...(createdFrom === undefined ? [] : [`from ${String(createdFrom)}`]),
@@ -56,7 +56,11 @@ export const spanWords = ({ createdFrom, createdTo }: Query): string => {
 }
 
 /** The way to the next page of a list. */
-export const moreLink = ({ site, view: { query, order } }: Asked, path: string, next: ListPlace | undefined): Html =>
+export const moreLink = (
+  { site, view: { query, order } }: PageAsked,
+  path: string,
+  next: ListPlace | undefined,
+): Html =>
   next === undefined
     ? html``
     : html`<p class="more">

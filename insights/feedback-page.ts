@@ -7,7 +7,16 @@ import { htmlAsText } from '../runtime/reduce-html.ts'
 import { choiceOf } from './filter-form.ts'
 import { html, type Html } from './html.ts'
 import { cut, decimal, label, NONE, number, percent, plural, timeOf } from './parts.ts'
-import { type Asked, changeForm, feedbackLink, linkTo, NO_RECORD, type NoPage, type Page, type Site } from './site.ts'
+import {
+  type PageAsked,
+  changeForm,
+  feedbackLink,
+  linkTo,
+  NO_RECORD,
+  type NoPage,
+  type InsightPage,
+  type Site,
+} from './site.ts'
 import { readListed, textList } from './text-list.ts'
 import { readThemes } from './theme-names.ts'
 
@@ -15,7 +24,7 @@ const TEXT_BYTES = 30_000
 const OTHERS = 5
 
 /** One feedback with all that belongs to it. */
-export const feedbackPage = async (asked: Asked, given: string): Promise<Page | NoPage> => {
+export const feedbackPage = async (asked: PageAsked, given: string): Promise<InsightPage | NoPage> => {
   const { reads } = asked
   const found = await reads.record('feedback', given)
   if (found === undefined) return NO_RECORD
@@ -33,7 +42,7 @@ export const feedbackPage = async (asked: Asked, given: string): Promise<Page | 
 }
 
 const facts = async (
-  { site, reads }: Asked,
+  { site, reads }: PageAsked,
   feedback: Feedback,
   context: FeedbackContext | undefined,
 ): Promise<Html> => {
@@ -105,7 +114,7 @@ const customerFacts = (site: Site, context: FeedbackContext | undefined): Html =
   }`
 }
 
-const similarTexts = async (asked: Asked, { id, similarId }: Feedback): Promise<Html> => {
+const similarTexts = async (asked: PageAsked, { id, similarId }: Feedback): Promise<Html> => {
   if (similarId === undefined) return html``
   const { site, reads } = asked
   const list = { kind: 'feedback', filters: { similarId }, isOldestFirst: false, limit: OTHERS + 1 } as const
@@ -119,7 +128,7 @@ const similarTexts = async (asked: Asked, { id, similarId }: Feedback): Promise<
   </section>`
 }
 
-const othersOf = async (asked: Asked, { id, customerId }: Feedback): Promise<Html> => {
+const othersOf = async (asked: PageAsked, { id, customerId }: Feedback): Promise<Html> => {
   if (customerId === undefined) return html``
   const list = { kind: 'feedback', filters: { customerId }, isOldestFirst: false, limit: OTHERS + 1 } as const
   const { records } = await readListed(asked.reads, list, undefined)
@@ -133,7 +142,7 @@ const othersOf = async (asked: Asked, { id, customerId }: Feedback): Promise<Htm
 }
 
 /** The forms that correct a feedback, each with the value that it has. */
-const corrections = async ({ site, reads }: Asked, feedback: Feedback): Promise<Html> => {
+const corrections = async ({ site, reads }: PageAsked, feedback: Feedback): Promise<Html> => {
   if (!site.may.edit || site.address === undefined) return html``
   const { id, tags = [], kind, themeId, isHidden = false } = feedback
   const path = `/feedback/${id}`

@@ -4,18 +4,20 @@ import type { RecordKind } from '../contract/record-schemas.ts'
 import { html, type Html } from './html.ts'
 import { cut, label } from './parts.ts'
 import type { InsightReads } from './reads.ts'
-import type { Asked } from './site.ts'
+import type { PageAsked } from './site.ts'
 import { readThemes } from './theme-names.ts'
-import { lastDays, type Query } from './view.ts'
+import { lastDays, type ViewQuery } from './view.ts'
 
-type Choice = { readonly value: string; readonly name: string }
+type FilterChoice = { readonly value: string; readonly name: string }
 
 const MOST_SOURCES = 30
 /** A longer name is found by its page: a list of such names would be too long. */
 const MOST_CHARACTERS = 100
 
 /** What people choose from in a form of filters. */
-const readChoices = async (reads: InsightReads): Promise<{ sources: Choice[]; themes: Choice[]; fields: string[] }> => {
+const readChoices = async (
+  reads: InsightReads,
+): Promise<{ sources: FilterChoice[]; themes: FilterChoice[]; fields: string[] }> => {
   const sources = await reads.count({ by: ['source'], filters: {}, limit: MOST_SOURCES })
   const themes = await readThemes(reads)
   const fields = await reads.fields()
@@ -33,7 +35,7 @@ type FormAsked = { readonly path: string; readonly hasSpan: boolean; readonly of
 
 /** The filters of a page as a form, with the presets of its span. */
 export const filterForm = async (
-  { site, view, reads }: Asked,
+  { site, view, reads }: PageAsked,
   { path, hasSpan, of = 'feedback' }: FormAsked,
 ): Promise<Html> => {
   if (site.address === undefined) return html``
@@ -63,29 +65,37 @@ const PRESETS = [
   { days: 364, name: '52 weeks' },
 ] as const
 
-const presets = ({ query, now, address }: { query: Query; now: Date; address: (query: Query) => string }): Html =>
+const presets = ({
+  query,
+  now,
+  address,
+}: {
+  query: ViewQuery
+  now: Date
+  address: (query: ViewQuery) => string
+}): Html =>
   html`<p class="presets">
     The last
     ${PRESETS.map(({ days, name }) => html`<a href="${address({ ...query, ...lastDays(now, days) })}">${name}</a> `)}
   </p>`
 
-const valueOf = (query: Query, name: string): string => {
+const valueOf = (query: ViewQuery, name: string): string => {
   const value = query[name]
   return typeof value === 'string' ? value : (value?.[0] ?? '')
 }
 
-const dayInput = (name: string, text: string, query: Query): Html => {
+const dayInput = (name: string, text: string, query: ViewQuery): Html => {
   const value = valueOf(query, name)
   const type = value === '' || /^\d{4}-\d\d-\d\d$/.test(value) ? 'date' : 'text'
   return html`<label>${text} <input type="${type}" name="${name}" value="${value}" /></label>`
 }
 
-const textInput = (name: string, text: string, query: Query): Html =>
+const textInput = (name: string, text: string, query: ViewQuery): Html =>
   html`<label>${text} <input name="${name}" value="${valueOf(query, name)}" maxlength="512" /></label>`
 
-type Choosing = { name: string; text: string; choices: readonly Choice[]; none?: string }
+type Choosing = { name: string; text: string; choices: readonly FilterChoice[]; none?: string }
 
-export const choiceOf = ({ name, text, choices, none = 'any' }: Choosing, query: Query): Html => {
+export const choiceOf = ({ name, text, choices, none = 'any' }: Choosing, query: ViewQuery): Html => {
   const given = valueOf(query, name)
   const isOther = given !== '' && !choices.some(({ value }) => value === given)
   const all = isOther ? [...choices, { value: given, name: given }] : choices
@@ -113,7 +123,7 @@ const MOODS = [
 const HIDDEN = [{ value: 'true', name: 'only hidden' }]
 const MORE = ['tag', 'satisfactionMax', 'satisfactionMin', 'moodMax', 'ratingMin', 'ratingMax', 'isHidden']
 
-const moreFilters = (fields: readonly string[], query: Query): Html => {
+const moreFilters = (fields: readonly string[], query: ViewQuery): Html => {
   const isOpen = Object.keys(query).some((name) => MORE.includes(name) || name.startsWith(FIELD_PREFIX))
   const tags = [query['tag'] ?? []].flat()
   const inputs = html`<div>
@@ -144,7 +154,7 @@ const OF_RECORDS = [
 ] as const satisfies readonly { name: string; kind: RecordKind | undefined; text: string }[]
 
 /** Filters that come from a link. A reader takes one back by its box. */
-const hiddenFilters = async (reads: InsightReads, query: Query): Promise<Html> => {
+const hiddenFilters = async (reads: InsightReads, query: ViewQuery): Promise<Html> => {
   const shown: Html[] = []
   for (const { name, kind, text } of OF_RECORDS) {
     const id = valueOf(query, name)

@@ -4,7 +4,7 @@ import { filterForm } from './filter-form.ts'
 import { groupTable, inOrder, spanQuery } from './group-table.ts'
 import { html, type Html } from './html.ts'
 import { label, SMALL_TABLE_BYTES } from './parts.ts'
-import { type Asked, linkTo, type Page, type Site } from './site.ts'
+import { type PageAsked, linkTo, type InsightPage, type Site } from './site.ts'
 import { spansOf, spanText, tiles, trend } from './spans.ts'
 import { type Spanned, spannedOf } from './view.ts'
 
@@ -17,7 +17,7 @@ const BY = ['theme', 'account', 'source', 'kind', 'project'] as const satisfies 
 const LEAST_NEW = 2
 
 /** What changed: a span against the time before it. */
-export const firstPage = async (asked: Asked, alerts: readonly AlertShown[] = []): Promise<Page> => {
+export const firstPage = async (asked: PageAsked, alerts: readonly AlertShown[] = []): Promise<InsightPage> => {
   const { site, view } = asked
   const spanned = spannedOf(view, site.now)
   const orders = ['feedback', 'growth', 'fall', 'bad'] as const
@@ -71,7 +71,7 @@ const themeChanges = (site: Site, spanned: Spanned, themes: SpanGroups): Html =>
   ${part({ site, spanned, title: 'Themes that fall', by: 'theme' }, fallen)}`
 }
 
-type Part = {
+type TablePart = {
   readonly site: Site
   readonly spanned: Spanned
   readonly title: string
@@ -81,7 +81,7 @@ type Part = {
   readonly isNews?: boolean
 }
 
-const part = ({ site, spanned, title, by, more, isNews = false }: Part, groups: readonly SpanGroup[]): Html =>
+const part = ({ site, spanned, title, by, more, isNews = false }: TablePart, groups: readonly SpanGroup[]): Html =>
   groups.length === 0
     ? html``
     : html`<section class="${isNews ? 'news' : 'part'}">

@@ -4,7 +4,7 @@ import { filterForm } from './filter-form.ts'
 import { groupName, groupTable, inOrder, shownOf } from './group-table.ts'
 import { html, type Html } from './html.ts'
 import { decimal, label, number, plural, signed, table } from './parts.ts'
-import { type Asked, feedbackLink, linkTo, type Page, type Site } from './site.ts'
+import { type PageAsked, feedbackLink, linkTo, type InsightPage, type Site } from './site.ts'
 import { spansOf, spanText, tiles, trend } from './spans.ts'
 import { orderLinks, orderOf } from './themes-page.ts'
 import { type Spanned, spannedOf } from './view.ts'
@@ -19,7 +19,7 @@ const ORDERS = {
 } as const satisfies Partial<Record<SpanOrder, string>>
 
 /** Feedback by any dimension, also by a declared field such as a version. */
-export const groupsPage = async (asked: Asked): Promise<Page> => {
+export const groupsPage = async (asked: PageAsked): Promise<InsightPage> => {
   const { site, view, reads } = asked
   const by = view.by ?? 'tag'
   const fields = [...new Set((await reads.fields()).map(({ name }) => `field.${name}`))]
@@ -61,7 +61,7 @@ const dimensionLinks = (
 const MOST_SOURCES = 50
 
 /** Sources with their satisfaction, scale, and Net Promoter Score. */
-export const sourcesPage = async (asked: Asked): Promise<Page> => {
+export const sourcesPage = async (asked: PageAsked): Promise<InsightPage> => {
   const { site, view } = asked
   const spanned = spannedOf(view, site.now)
   const spans = await spansOf(asked, spanned, { by: ['source'], orders: ['feedback'], limit: MOST_SOURCES })
@@ -77,7 +77,7 @@ export const sourcesPage = async (asked: Asked): Promise<Page> => {
   return { title: 'Sources', main }
 }
 
-const scalesOf = async ({ site, reads }: Asked, spanned: Spanned): Promise<Html> => {
+const scalesOf = async ({ site, reads }: PageAsked, spanned: Spanned): Promise<Html> => {
   const { filters, after, afterQuery } = spanned
   const declared = filters.fields === undefined ? [] : await reads.fields()
   const within = { ...filters, createdFrom: after.from, createdTo: after.to }
@@ -108,7 +108,7 @@ const scalesOf = async ({ site, reads }: Asked, spanned: Spanned): Promise<Html>
 }
 
 /** Accounts, customers, themes, tags, projects and sources with a text in their name. */
-export const findPage = async ({ site, view, reads }: Asked): Promise<Page> => {
+export const findPage = async ({ site, view, reads }: PageAsked): Promise<InsightPage> => {
   const name = (view.name ?? '').slice(0, 200)
   const found = name === '' ? [] : await reads.names(name)
   const rows = found.map(({ kind, id, name: own, domain }) => {

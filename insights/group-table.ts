@@ -2,24 +2,24 @@ import type { Figures } from '../db/reads/counts.ts'
 import type { Dimension } from '../db/reads/dimensions.ts'
 import type { SpanGroup, SpanGroups, SpanOrder } from '../db/reads/spans.ts'
 import { html, type Html } from './html.ts'
-import { bar, badOf, changeOf, type Column, label, number, percent, plural, rowsWithin, table } from './parts.ts'
+import { bar, badOf, changeOf, type ShownColumn, label, number, percent, plural, rowsWithin, table } from './parts.ts'
 import { feedbackLink, linkTo, type Site } from './site.ts'
-import { filterOf, type Query, type Spanned, within } from './view.ts'
+import { filterOf, type ViewQuery, type Spanned, within } from './view.ts'
 
 /** At most 0.4 of satisfaction is bad, as in counts. */
-export const BAD_QUERY: Query = { satisfactionMax: '0.4' }
-const RATED_QUERY: Query = { satisfactionMin: '0' }
+export const BAD_QUERY: ViewQuery = { satisfactionMax: '0.4' }
+const RATED_QUERY: ViewQuery = { satisfactionMin: '0' }
 const PAGES: Readonly<Record<string, string>> = { theme: '/themes', account: '/accounts', customer: '/customers' }
 
 /** The words before a figure of satisfaction that has fallen by so much. */
 const LEAST_DROP_MARKED = 0.1
 
 /** A satisfaction with the number of ratings and of bad ones, each a link to its texts. */
-export const satisfactionOf = (site: Site, figures: Figures, query: Query | undefined): Html => {
+export const satisfactionOf = (site: Site, figures: Figures, query: ViewQuery | undefined): Html => {
   const { rated, satisfaction } = figures
   if (satisfaction === null) return html`–`
   const bad = badOf(figures)
-  const linked = (more: Query, text: string): Html => feedbackLink(site, query && { ...query, ...more }, text)
+  const linked = (more: ViewQuery, text: string): Html => feedbackLink(site, query && { ...query, ...more }, text)
   return html`${percent(satisfaction)} of
   ${linked(RATED_QUERY, `${number(rated)} rated`)}${
     bad === 0 ? html`` : html`, ${linked(BAD_QUERY, `${number(bad)} bad`)}`
@@ -40,7 +40,7 @@ type Grouped = {
 export const groupTable = (site: Site, spanned: Spanned, { name, by, groups, mostBytes }: Grouped): Html => {
   const most = Math.max(...groups.map(({ after }) => after.feedback), 1)
   const hasValue = by === 'account'
-  const columns: Column[] = [
+  const columns: ShownColumn[] = [
     { name: nameOf(by) },
     ...(hasValue ? [{ name: 'Contract value' }] : []),
     { name: 'Feedback' },
@@ -87,7 +87,7 @@ const nameOf = (by: Dimension): string => {
   return `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`
 }
 
-export const spanQuery = ({ afterQuery }: Spanned): Query => ({
+export const spanQuery = ({ afterQuery }: Spanned): ViewQuery => ({
   createdFrom: afterQuery['createdFrom'],
   createdTo: afterQuery['createdTo'],
 })

@@ -1,7 +1,7 @@
 import { html, type Html, trusted } from './html.ts'
 import { label } from './parts.ts'
-import { changeForm, linkTo, type Page, type Site } from './site.ts'
-import type { Query } from './view.ts'
+import { changeForm, linkTo, type InsightPage, type Site } from './site.ts'
+import type { ViewQuery } from './view.ts'
 
 const PLACES: readonly { path: string; name: string }[] = [
   { path: '', name: 'What changed' },
@@ -14,7 +14,7 @@ const PLACES: readonly { path: string; name: string }[] = [
 ]
 const SETTINGS = { path: '/settings', name: 'Settings' }
 
-type Framed = Page & { readonly path: string; readonly query: Query }
+type Framed = InsightPage & { readonly path: string; readonly query: ViewQuery }
 
 /** A whole page for a browser. The span of days goes along to the other pages. */
 export const framed = (site: Site, { title, main, path, query }: Framed): Html => {

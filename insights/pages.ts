@@ -8,9 +8,18 @@ import { findPage, groupsPage, sourcesPage } from './group-pages.ts'
 import { html, type Html } from './html.ts'
 import { settingsPage } from './settings-page.ts'
 import { themePage, themesPage } from './themes-page.ts'
-import { type Asked, changeForm, NO_RECORD, type NoPage, type Page, linkTo, type Form, type Site } from './site.ts'
+import {
+  type PageAsked,
+  changeForm,
+  NO_RECORD,
+  type NoPage,
+  type InsightPage,
+  linkTo,
+  type Form,
+  type Site,
+} from './site.ts'
 
-type ShowPage = (asked: Asked, id: string) => Promise<Page | NoPage>
+type ShowPage = (asked: PageAsked, id: string) => Promise<InsightPage | NoPage>
 
 const LISTS: Readonly<Record<string, ShowPage>> = {
   '': (asked) => firstPage(asked),
@@ -32,7 +41,7 @@ const RECORDS: Readonly<Record<string, ShowPage>> = {
 }
 
 /** The page at a path below `/insights`; undefined if there is none. */
-export const pageAt = (path: string): ((asked: Asked) => Promise<Page | NoPage>) | undefined => {
+export const pageAt = (path: string): ((asked: PageAsked) => Promise<InsightPage | NoPage>) | undefined => {
   const [, folder = '', id] = /^(\/[a-z]+)?(?:\/([^/]+))?$/.exec(path) ?? [undefined, path]
   const show = Object.hasOwn(LISTS, folder) ? LISTS[folder] : undefined
   if (id === undefined) return show && ((asked) => show(asked, ''))
@@ -41,16 +50,16 @@ export const pageAt = (path: string): ((asked: Asked) => Promise<Page | NoPage>)
   return showOne && (async (asked) => (own === undefined ? NO_RECORD : showOne(asked, own)))
 }
 
-export const problemPage = (site: Site, problems: readonly string[]): Page => ({
+export const problemPage = (site: Site, problems: readonly string[]): InsightPage => ({
   title: 'That did not work',
   main: html`<div role="alert" class="problem">${problems.map((problem) => html`<p>${problem}</p>`)}</div>
     <p>${linkTo(site, { path: '' }, 'What changed')}</p>`,
 })
 
-type Changed = { readonly done: string; readonly back: string; readonly undo?: Form & { readonly source?: string } }
+type ShownChange = { readonly done: string; readonly back: string; readonly undo?: Form & { readonly source?: string } }
 
 /** What was changed, with the form that takes it back. */
-export const changedPage = (site: Site, { done, back, undo }: Changed): Page => ({
+export const changedPage = (site: Site, { done, back, undo }: ShownChange): InsightPage => ({
   title: 'Done',
   main: html`<div role="status" class="done"><p>${done}</p></div>
     ${undo === undefined ? html`` : changeForm(site, undo, sourceOf(undo.source))}

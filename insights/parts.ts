@@ -49,7 +49,7 @@ export const cut = (text: string, mostBytes: number = LABEL_BYTES): string => {
 /** A name from outside, in its own direction of writing. */
 export const label = (text: string): Html => html`<bdi>${cut(text)}</bdi>`
 
-export type Column = { readonly name: string; readonly isText?: boolean }
+export type ShownColumn = { readonly name: string; readonly isText?: boolean }
 
 /** Long names make long addresses. A table ends before the row that would not fit. */
 const TABLE_BYTES = 60_000
@@ -65,7 +65,7 @@ export const rowsWithin = (rows: readonly (readonly Html[])[], mostBytes: number
 }
 
 /** A table that becomes cards on a phone. Each cell has the name of its column there. */
-export const table = (name: string, columns: readonly Column[], rows: readonly (readonly Html[])[]): Html =>
+export const table = (name: string, columns: readonly ShownColumn[], rows: readonly (readonly Html[])[]): Html =>
   html`<table class="cards">
     <caption>
       ${name}

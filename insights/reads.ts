@@ -21,20 +21,20 @@ import { readSpans, type Spans, type SpansRequest } from '../db/reads/spans.ts'
 import { listFields, listSourceSettings, type Source, type SourceField } from '../db/sources.ts'
 import { readWorkspaceName } from '../db/workspaces/workspaces.ts'
 
-type Asked<Request> = Omit<Request, 'workspaceId'>
+type OfWorkspace<Request> = Omit<Request, 'workspaceId'>
 
 /** A record, and the id that it has now. */
-export type FoundRecord = { id: string; record: unknown }
+export type CurrentRecord = { id: string; record: unknown }
 
 /** What the pages read of one workspace. A read rejects if it has no answer. */
 export type InsightReads = {
   workspaceName: () => Promise<string | undefined>
-  spans: (asked: Asked<SpansRequest>) => Promise<Spans>
-  count: (asked: Asked<CountRequest>) => Promise<FeedbackCounts>
-  answers: (asked: Asked<AnswersRequest>) => ReturnType<typeof countAnswers>
+  spans: (asked: OfWorkspace<SpansRequest>) => Promise<Spans>
+  count: (asked: OfWorkspace<CountRequest>) => Promise<FeedbackCounts>
+  answers: (asked: OfWorkspace<AnswersRequest>) => ReturnType<typeof countAnswers>
   names: (name: string) => Promise<NamedThing[]>
-  list: (asked: Asked<ListRequest>) => Promise<ListPage>
-  record: (kind: RecordKind, id: string) => Promise<FoundRecord | undefined>
+  list: (asked: OfWorkspace<ListRequest>) => Promise<ListPage>
+  record: (kind: RecordKind, id: string) => Promise<CurrentRecord | undefined>
   feedbackContext: (id: string) => Promise<FeedbackContext | undefined>
   accountContext: (id: string) => Promise<AccountContext | undefined>
   corrections: (id: string) => Promise<JsonObject>

@@ -5,11 +5,11 @@ import { html, type Html } from './html.ts'
 import { fileOf } from './layout.ts'
 import { label } from './parts.ts'
 import type { InsightReads } from './reads.ts'
-import type { Asked, Page, Site } from './site.ts'
+import type { PageAsked, InsightPage, Site } from './site.ts'
 import { readListed, textList } from './text-list.ts'
 import { readThemes } from './theme-names.ts'
 import { themesPage } from './themes-page.ts'
-import { type Query, readView, spannedOf } from './view.ts'
+import { type ViewQuery, readView, spannedOf } from './view.ts'
 
 const THEMES_WITH_TEXTS = 8
 const TEXTS_OF_A_THEME = 3
@@ -17,7 +17,7 @@ const TEXTS_OF_A_THEME = 3
 type ReportAsked = {
   readonly workspace: string
   /** The first and the last day, or times. */
-  readonly span: Query
+  readonly span: ViewQuery
   readonly now: Date
   readonly style: string
 }
@@ -30,8 +30,8 @@ export const makeReport = async (
   const site: Site = { workspace, now, address: undefined, may: { edit: false, administer: false }, formToken: '' }
   const view = readView(new URLSearchParams(span as Record<string, string>))
   if ('problems' in view) throw new Error(view.problems.join(' '))
-  const asked: Asked = { site, view, reads }
-  const pages: Page[] = []
+  const asked: PageAsked = { site, view, reads }
+  const pages: InsightPage[] = []
   for (const show of [firstPage, themesPage, textsOfThemes, accountsPage, sourcesPage]) pages.push(await show(asked))
   pages.push(await groupsPage({ ...asked, view: { ...view, by: 'tag' } }))
   const { filters, after } = spannedOf(view, now)
@@ -40,7 +40,7 @@ export const makeReport = async (
   return { file: fileOf(`What customers say: ${workspace}`, style, bodyOf(site, pages)), feedback: total.feedback }
 }
 
-const bodyOf = ({ workspace, now }: Site, pages: readonly Page[]): Html =>
+const bodyOf = ({ workspace, now }: Site, pages: readonly InsightPage[]): Html =>
   html`<header>
       <h1>What customers say</h1>
       <p>Workspace ${label(workspace)}</p>
@@ -62,7 +62,7 @@ const bodyOf = ({ workspace, now }: Site, pages: readonly Page[]): Html =>
     </footer>`
 
 /** The latest texts of the themes with the most feedback. */
-const textsOfThemes = async (asked: Asked): Promise<Page> => {
+const textsOfThemes = async (asked: PageAsked): Promise<InsightPage> => {
   const { view, site, reads } = asked
   const { filters, after } = spannedOf(view, site.now)
   const within = { ...filters, createdFrom: after.from, createdTo: after.to }

@@ -2,14 +2,14 @@ import type { JsonObject } from '../contract/json.ts'
 import type { Source } from '../db/sources.ts'
 import { html, type Html } from './html.ts'
 import { decimal, label, plural } from './parts.ts'
-import { type Asked, changeForm, NO_RECORD, type NoPage, type Page, type Site } from './site.ts'
+import { type PageAsked, changeForm, NO_RECORD, type NoPage, type InsightPage, type Site } from './site.ts'
 
-type Settings = Omit<Source, 'feedback'>
+type ShownSettings = Omit<Source, 'feedback'>
 
 const MOST_SOURCES = 50
 
 /** The settings of sources: scale, link and fields. */
-export const settingsPage = async ({ site, reads }: Asked): Promise<Page | NoPage> => {
+export const settingsPage = async ({ site, reads }: PageAsked): Promise<InsightPage | NoPage> => {
   if (!site.may.administer) return NO_RECORD
   const known = await reads.sources()
   const counted = await reads.count({ by: ['source'], filters: {}, limit: MOST_SOURCES })
@@ -23,7 +23,7 @@ export const settingsPage = async ({ site, reads }: Asked): Promise<Page | NoPag
   return { title: 'Settings', main }
 }
 
-const withoutSettings = (source: string): Settings => ({
+const withoutSettings = (source: string): ShownSettings => ({
   source,
   ratings: 0,
   leastRating: null,
@@ -36,7 +36,7 @@ const withoutSettings = (source: string): Settings => ({
 
 const sourceSection = (
   site: Site,
-  { source, ratings, scale, isScaleGiven, link, fields, ...range }: Settings,
+  { source, ratings, scale, isScaleGiven, link, fields, ...range }: ShownSettings,
 ): Html => {
   const lines = fields.map(({ name, path, of }) => `${name} ${of} ${path}`).join('\n')
   const seen =

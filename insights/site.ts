@@ -1,7 +1,7 @@
 import type { JsonObject } from '../contract/json.ts'
 import { html, type Html } from './html.ts'
 import type { InsightReads } from './reads.ts'
-import type { Query, View } from './view.ts'
+import type { ViewQuery, View } from './view.ts'
 
 /** Where pages are shown, and to whom. */
 export type Site = {
@@ -9,7 +9,7 @@ export type Site = {
   readonly workspace: string
   readonly now: Date
   /** The address of a page. A file has none: there, no figure is a link. */
-  readonly address: ((path: string, query?: Query) => string) | undefined
+  readonly address: ((path: string, query?: ViewQuery) => string) | undefined
   /** Whether the reader may correct records, and whether also delete them and set sources. */
   readonly may: { readonly edit: boolean; readonly administer: boolean }
   /** Proves that a form is of this site. */
@@ -17,14 +17,14 @@ export type Site = {
 }
 
 /** A page on its way: who reads it, what the address asks for, and what to read from. */
-export type Asked = { readonly site: Site; readonly view: View; readonly reads: InsightReads }
-export type Page = { readonly title: string; readonly main: Html }
+export type PageAsked = { readonly site: Site; readonly view: View; readonly reads: InsightReads }
+export type InsightPage = { readonly title: string; readonly main: Html }
 /** A problem of the address, or of the record that it names. */
 export type NoPage = { readonly status: 400 | 404; readonly problems: readonly string[] }
 export const NO_RECORD: NoPage = { status: 404, problems: ['There is no such record in this workspace.'] }
 
 /** The query as the end of an address. */
-export const queryText = (query: Query): string => {
+export const queryText = (query: ViewQuery): string => {
   const parameters = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) {
     if (value === undefined) continue
@@ -34,14 +34,14 @@ export const queryText = (query: Query): string => {
   return text === '' ? '' : `?${text}`
 }
 
-type Target = { path: string; query?: Query | undefined }
+type LinkTarget = { path: string; query?: ViewQuery | undefined }
 
 /** A link to a page; in a file, its text alone. */
-export const linkTo = ({ address }: Site, { path, query }: Target, text: Html | string | number): Html =>
+export const linkTo = ({ address }: Site, { path, query }: LinkTarget, text: Html | string | number): Html =>
   address === undefined ? html`${text}` : html`<a href="${address(path, query)}">${text}</a>`
 
 /** A link to the feedback of a figure. */
-export const feedbackLink = (site: Site, query: Query | undefined, text: Html | string | number): Html =>
+export const feedbackLink = (site: Site, query: ViewQuery | undefined, text: Html | string | number): Html =>
   query === undefined ? html`${text}` : linkTo(site, { path: '/feedback', query }, text)
 
 export type Form = {

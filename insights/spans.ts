@@ -4,13 +4,13 @@ import { type ChartPoint, columnChart, shareChart } from './charts.ts'
 import { satisfactionOf } from './group-table.ts'
 import { html, type Html } from './html.ts'
 import { changeOf, dayOf, number, percent, signed, table, tile } from './parts.ts'
-import { type Asked, feedbackLink, type Site } from './site.ts'
-import { type Query, type Spanned, stepQuery, within } from './view.ts'
+import { type PageAsked, feedbackLink, type Site } from './site.ts'
+import { type ViewQuery, type Spanned, stepQuery, within } from './view.ts'
 
 type SpansAsked = { readonly by: readonly Dimension[]; readonly orders: readonly SpanOrder[]; readonly limit: number }
 
 export const spansOf = async (
-  { reads }: Asked,
+  { reads }: PageAsked,
   spanned: Spanned,
   { by, orders, limit }: SpansAsked,
 ): Promise<Spans> => {
@@ -30,7 +30,7 @@ export const spanText = ({ afterQuery, beforeQuery }: Spanned): Html =>
 const span = ({ createdFrom, createdTo }: Spanned['afterQuery']): Html =>
   html`<span class="days">${shortDay(createdFrom)}</span> to <span class="days">${shortDay(createdTo)}</span>`
 
-const shortDay = (day: Query[string]): string => String(day).slice(0, 16).replace('T', ' ')
+const shortDay = (day: ViewQuery[string]): string => String(day).slice(0, 16).replace('T', ' ')
 
 /** The totals. `accounts`: how many gave feedback in either span. */
 export const tiles = (site: Site, { afterQuery, beforeQuery }: Spanned, { before, after }: Spans): Html => {

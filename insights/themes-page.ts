@@ -3,11 +3,20 @@ import { choiceOf, filterForm } from './filter-form.ts'
 import { groupTable, inOrder, shownOf } from './group-table.ts'
 import { html, type Html } from './html.ts'
 import { label, plural, table, timeOf } from './parts.ts'
-import { type Asked, changeForm, feedbackLink, linkTo, NO_RECORD, type NoPage, type Page, type Site } from './site.ts'
+import {
+  type PageAsked,
+  changeForm,
+  feedbackLink,
+  linkTo,
+  NO_RECORD,
+  type NoPage,
+  type InsightPage,
+  type Site,
+} from './site.ts'
 import { spansOf, spanText, tiles, trend } from './spans.ts'
 import { CHOSEN, readListed, textList, TEXTS_OF_A_PAGE } from './text-list.ts'
 import { type NamedTheme, readThemes } from './theme-names.ts'
-import { type Query, spannedOf } from './view.ts'
+import { type ViewQuery, spannedOf } from './view.ts'
 
 const MOST = 60
 const MOST_OF_THEME = 8
@@ -19,7 +28,7 @@ const ORDERS = {
   worse: 'satisfaction fell most',
 } as const satisfies Partial<Record<SpanOrder, string>>
 
-type Orders = { query: Query; orders: Readonly<Record<string, string>>; now: string }
+type Orders = { query: ViewQuery; orders: Readonly<Record<string, string>>; now: string }
 
 /** Links to the same page in other orders. */
 export const orderLinks = (site: Site, path: string, { query, orders, now }: Orders): Html =>
@@ -40,8 +49,8 @@ export const orderOf = <Name extends SpanOrder>(
   usual: Name,
 ): Name => (order !== undefined && Object.hasOwn(orders, order) ? (order as Name) : usual)
 
-/** All themes with their figures, and those that are hidden or merged. */
-export const themesPage = async (asked: Asked): Promise<Page> => {
+/** All themes with their figures, and the hidden and merged ones. */
+export const themesPage = async (asked: PageAsked): Promise<InsightPage> => {
   const { site, view, reads } = asked
   const spanned = spannedOf(view, site.now)
   const order = orderOf(view.order, ORDERS, 'feedback')
@@ -77,7 +86,7 @@ const closedThemes = (site: Site, themes: readonly NamedTheme[]): Html => {
 }
 
 /** One theme: how it develops, who says it, and its texts. */
-export const themePage = async (asked: Asked, id: string): Promise<Page | NoPage> => {
+export const themePage = async (asked: PageAsked, id: string): Promise<InsightPage | NoPage> => {
   const { site, view, reads } = asked
   const themes = await readThemes(reads)
   const theme = themes.find((each) => each.id === id)

@@ -10,11 +10,11 @@ import type { SpanUnit } from '../db/reads/spans.ts'
 import { withHashes } from '../tagger/searched-words.ts'
 
 /** The parameters of an address. */
-export type Query = Readonly<Record<string, string | readonly string[] | undefined>>
+export type ViewQuery = Readonly<Record<string, string | readonly string[] | undefined>>
 
 /** What an address asks for. `query`: its filters, as given. */
 export type View = {
-  readonly query: Query
+  readonly query: ViewQuery
   readonly filters: FeedbackFilters
   readonly by: Dimension | undefined
   readonly order: string | undefined
@@ -94,8 +94,8 @@ export type Spanned = {
   /** The other filters. */
   readonly filters: FeedbackFilters
   /** The queries of lists: all filters, with the days of the span. */
-  readonly beforeQuery: Query
-  readonly afterQuery: Query
+  readonly beforeQuery: ViewQuery
+  readonly afterQuery: ViewQuery
   readonly days: number
 }
 
@@ -141,13 +141,13 @@ const fromText = (ms: number): string => (isMidnight(ms) ? timeAt(ms).slice(0, 1
 const toText = (ms: number): string => (isMidnight(ms) ? timeAt(ms - DAY_MS).slice(0, 10) : timeAt(ms))
 
 /** The days of a preset that ends today. */
-export const lastDays = (now: Date, days: number): Query => {
+export const lastDays = (now: Date, days: number): ViewQuery => {
   const today = Math.floor(now.getTime() / DAY_MS) * DAY_MS
   return { createdFrom: fromText(today - (days - 1) * DAY_MS), createdTo: fromText(today) }
 }
 
 /** The first and the last day of a step, as parameters. */
-export const stepQuery = (key: string, unit: SpanUnit): Query => {
+export const stepQuery = (key: string, unit: SpanUnit): ViewQuery => {
   const start = Date.parse(`${key}T00:00:00Z`)
   const next = new Date(start)
   if (unit === 'month') next.setUTCMonth(next.getUTCMonth() + 1)
@@ -156,7 +156,7 @@ export const stepQuery = (key: string, unit: SpanUnit): Query => {
 }
 
 /** The filter for one group of a dimension; undefined where no filter means the group. */
-export const filterOf = (by: Dimension, key: string | null): Query | undefined => {
+export const filterOf = (by: Dimension, key: string | null): ViewQuery | undefined => {
   if (key === null) return undefined
   switch (by) {
     case 'theme':
@@ -185,7 +185,7 @@ const startMs = (day: string): number => Date.parse(day)
 const endMs = (day: string): number => Date.parse(day) + (/T/.test(day) ? 0 : DAY_MS)
 
 /** The filters of a figure within those of its span; undefined if no day is in both. */
-export const within = (span: Query, own: Query | undefined): Query | undefined => {
+export const within = (span: ViewQuery, own: ViewQuery | undefined): ViewQuery | undefined => {
   if (own?.['createdFrom'] === undefined) return own && { ...span, ...own }
   const [from, to] = [String(own['createdFrom']), String(own['createdTo'])]
   const [first, last] = [String(span['createdFrom']), String(span['createdTo'])]

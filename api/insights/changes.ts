@@ -11,7 +11,7 @@ import type { AnySubmissionKind } from '../submit/intake.ts'
 import { submit } from '../submit/submit.ts'
 
 /** The fields of a form, and where it was sent. */
-export type Sent = {
+export type SentForm = {
   readonly request: Request
   readonly token: Credential
   readonly path: string
@@ -22,13 +22,16 @@ export type Sent = {
 export type ChangeDependencies = SourceDependencies & { readonly own: InsightReads }
 
 /** A change that was made. `undo`: the form that takes it back, if that is possible. */
-export type Changed = { done: string; back: string; undo?: Form & { source?: string } }
+export type MadeChange = { done: string; back: string; undo?: Form & { source?: string } }
 export type NotChanged = { status: number; problems: readonly string[] }
 
 const WAIT = { 'Content-Type': 'application/json', Prefer: 'wait=10' }
 
 /** Makes the change of a form through the same steps as the API; undefined if there is no such form. */
-export const makeChange = (dependencies: ChangeDependencies, sent: Sent): Promise<Changed | NotChanged> | undefined => {
+export const makeChange = (
+  dependencies: ChangeDependencies,
+  sent: SentForm,
+): Promise<MadeChange | NotChanged> | undefined => {
   const [, folder, id = ''] = sent.path.split('/')
   const own = asUuid(id)
   if (folder === 'feedback' && own !== undefined) return changeFeedback(dependencies, sent, own)
@@ -38,13 +41,13 @@ export const makeChange = (dependencies: ChangeDependencies, sent: Sent): Promis
   return undefined
 }
 
-type Asked = { kind: AnySubmissionKind; target?: string; body: JsonObject }
+type ChangeAsked = { kind: AnySubmissionKind; target?: string; body: JsonObject }
 
 /** Submits as the API does, and waits until the change can be read. */
 const submitChange = async (
   { intake }: SourceDependencies,
-  { request, token }: Sent,
-  { kind, target, body }: Asked,
+  { request, token }: SentForm,
+  { kind, target, body }: ChangeAsked,
 ): Promise<{ answer: JsonObject; isDone: boolean } | NotChanged> => {
   const inner = new Request(request.url, { method: 'POST', headers: WAIT, body: JSON.stringify(body) })
   const response = await submit(intake, kind, { request: inner, token, span: undefined, target })
@@ -80,9 +83,9 @@ const bodyOf = (fields: URLSearchParams): JsonObject => {
 
 const changeFeedback = async (
   dependencies: ChangeDependencies,
-  sent: Sent,
+  sent: SentForm,
   id: string,
-): Promise<Changed | NotChanged> => {
+): Promise<MadeChange | NotChanged> => {
   const { fields, path } = sent
   const act = fields.get('act') ?? ''
   if (act === 'delete') {
@@ -104,7 +107,11 @@ const changeFeedback = async (
 const memberOf = (act: string, fields: URLSearchParams): JsonObject =>
   act === 'body' ? bodyOf(fields) : { [act]: fields.get(act)?.trim() || null }
 
-const changeTheme = async (dependencies: ChangeDependencies, sent: Sent, id: string): Promise<Changed | NotChanged> => {
+const changeTheme = async (
+  dependencies: ChangeDependencies,
+  sent: SentForm,
+  id: string,
+): Promise<MadeChange | NotChanged> => {
   const { fields, path } = sent
   const act = fields.get('act') ?? ''
   const chosen = fields.getAll('feedbackIds')
@@ -124,7 +131,7 @@ const changeTheme = async (dependencies: ChangeDependencies, sent: Sent, id: str
 }
 
 /** Splits chosen feedback off into a new theme. To take this back, the new theme is emptied and hidden. */
-const makeTheme = async (dependencies: SourceDependencies, sent: Sent): Promise<Changed | NotChanged> => {
+const makeTheme = async (dependencies: SourceDependencies, sent: SentForm): Promise<MadeChange | NotChanged> => {
   const feedbackIds = sent.fields.getAll('feedbackIds')
   const name = sent.fields.get('name') ?? ''
   const made = await submitChange(dependencies, sent, { kind: createTheme, body: { name, feedbackIds } })
@@ -136,8 +143,8 @@ const makeTheme = async (dependencies: SourceDependencies, sent: Sent): Promise<
 
 const setSource = async (
   dependencies: ChangeDependencies,
-  { request, token, fields }: Sent,
-): Promise<Changed | NotChanged> => {
+  { request, token, fields }: SentForm,
+): Promise<MadeChange | NotChanged> => {
   const source = fields.get('source') ?? ''
   const former = (await dependencies.own.sources()).find((each) => each.source === source)
   const body = fields.get('act') === 'body' ? bodyOf(fields) : sourceForm(fields)

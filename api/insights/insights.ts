@@ -3,8 +3,8 @@ import type { Html } from '../../insights/html.ts'
 import { framed, signInPage } from '../../insights/layout.ts'
 import { changedPage, pageAt, problemPage } from '../../insights/pages.ts'
 import { HEAVY, type InsightReads } from '../../insights/reads.ts'
-import { type Page, queryText, type Site } from '../../insights/site.ts'
-import { type Query, readView } from '../../insights/view.ts'
+import { type InsightPage, queryText, type Site } from '../../insights/site.ts'
+import { type ViewQuery, readView } from '../../insights/view.ts'
 import { callerOf, type Credential } from '../authenticate.ts'
 import type { Arrival } from '../http/arrival.ts'
 import { receiveForm } from '../http/read-body.ts'
@@ -35,7 +35,7 @@ const MOST_FORM_BYTES = 256 * 1024
 
 /** A request for the page: its path below INSIGHTS_PATH, and the way from there to the top. */
 type Visit = { request: Request; path: string; parameters: URLSearchParams; root: string }
-type Visitor = { session: Session; workspaceId: string; site: Site; reads: InsightReads; query: Query }
+type Visitor = { session: Session; workspaceId: string; site: Site; reads: InsightReads; query: ViewQuery }
 
 /** Answers people who read: pages, sign-in, and forms. */
 export const answerInsights = async (dependencies: InsightDependencies, { request }: Arrival): Promise<Response> => {
@@ -94,7 +94,7 @@ const show = async (dependencies: InsightDependencies, visit: Visit): Promise<Re
 const showPageOf = (
   { path }: Visit,
   { site, query }: Visitor,
-  { status = 200, ...page }: Page & { status?: number },
+  { status = 200, ...page }: InsightPage & { status?: number },
 ): Response => answer(framed(site, { ...page, path, query }), status)
 
 const showProblem = (
@@ -178,7 +178,7 @@ const guarded = async (
   }
 }
 
-/** POST: the forms to sign in and out, and those that change something. */
+/** POST: the forms to sign in and out, and the forms of changes. */
 const receive = async (dependencies: InsightDependencies, visit: Visit): Promise<Response> => {
   const { hashKey } = dependencies.intake
   const fields = await receiveForm(visit.request, MOST_FORM_BYTES)
