@@ -18,6 +18,7 @@ COPY fold ./fold
 COPY runtime ./runtime
 COPY queue ./queue
 COPY health ./health
+COPY insights ./insights
 COPY db ./db
 COPY client ./client
 COPY cli ./cli

@@ -8,6 +8,7 @@ import { createDocs } from './openapi/docs.ts'
 import { openApiPage } from './openapi/openapi.ts'
 import { BATCH_KINDS } from './operations/batch-kinds.ts'
 import { SUBMISSION_ROUTES } from './operations/submission-routes.ts'
+import { answerInsights, type InsightDependencies, INSIGHTS_PATH } from './insights/insights.ts'
 import { answerMcp, type McpDependencies } from './mcp/mcp.ts'
 import type { Metrics } from './operators/metrics.ts'
 import { operatorOnly } from './operators/operator-only.ts'
@@ -40,6 +41,7 @@ const ADDRESSES = {
   reference: DOCS_PATH,
   openapi: DOCUMENT_PATH,
   mcp: MCP_PATH,
+  insights: INSIGHTS_PATH,
   health: '/healthz',
   readiness: '/readyz',
 }
@@ -50,6 +52,7 @@ export type AppDependencies = {
   reads: ReadDependencies
   setSource: SourceDependencies['setSource']
   webhooks: WebhookDependencies['webhooks']
+  insightReads: InsightDependencies['insightReads']
   mcp: McpDependencies
   /** Whether the runtime reads the trailer fields of a chunked body. */
   readsTrailers: boolean
@@ -160,6 +163,8 @@ const addRecordRoutes = (
     timed((arrival) => answerMcp(dependencies.mcp, arrival)),
     UNPARSED,
   )
+  const insights = timed((arrival) => answerInsights(dependencies, arrival))
+  app.all(INSIGHTS_PATH, insights, UNPARSED).all(`${INSIGHTS_PATH}/*`, insights, UNPARSED)
   for (const { method, path, kind } of SUBMISSION_ROUTES) {
     const handle = timed((arrival, { id }) => submit(dependencies.intake, kind, { ...arrival, target: id }))
     app.route(method, `${BASE_PATH}${path}`, handle, UNPARSED)

@@ -28,7 +28,10 @@ type Clocks = { readonly now: () => number; readonly steadily: () => number }
  */
 type Remembered = { holder: TokenHolder | undefined; answeredAt: number; askedAt: number }
 
-export type Authenticate = (token: string | undefined) => Promise<TokenHolder | Refusal>
+/** A token, or the hash of one that has been shown before. */
+export type Credential = string | { readonly hash: string }
+
+export type Authenticate = (given: Credential | undefined) => Promise<TokenHolder | Refusal>
 
 type FindHolders = (hashes: readonly string[]) => Promise<ReadonlyMap<string, TokenHolder>>
 
@@ -51,12 +54,12 @@ export const createAuthenticate = (find: FindHolders, { now, steadily }: Clocks)
     }
   }
 
-  return async (token) => {
-    if (token === undefined) return { refused: 'unauthenticated' }
-    const hash = tokenHash(token)
+  return async (given) => {
+    if (given === undefined) return { refused: 'unauthenticated' }
+    const hash = typeof given === 'string' ? tokenHash(given) : given.hash
     const known = tokens.recall(hash)
     if (known) return holderOrRefusal(known.holder, now())
-    if (!isPlausibleToken(token)) return { refused: 'unauthenticated' }
+    if (typeof given === 'string' && !isPlausibleToken(given)) return { refused: 'unauthenticated' }
     const pending = asked.get(hash) ?? lookUp(hash)
     asked.set(hash, pending)
     return pending
@@ -138,7 +141,7 @@ export type Caller = { workspaceId: string }
  */
 export const callerOf = async (
   authenticate: Authenticate,
-  { token, span }: { token: string | undefined; span: Span | undefined },
+  { token, span }: { token: Credential | undefined; span: Span | undefined },
   needs: Needs,
 ): Promise<(Caller & { scopes: readonly Scope[] }) | Refusal> => {
   const holder = await authenticate(token)

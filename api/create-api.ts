@@ -13,6 +13,7 @@ import { withStoredHashes } from '../db/reads/search.ts'
 import { listFields, listSources, setSource } from '../db/sources.ts'
 import { findReceipt } from '../db/submissions/receipts.ts'
 import { createWebhook, deleteWebhook, listWebhooks } from '../db/webhooks.ts'
+import { createReads } from '../insights/reads.ts'
 import { watchLoopDelay } from '../runtime/event-loop-delay.ts'
 import { describeFault } from '../runtime/fault.ts'
 import { FairSemaphore } from '../runtime/fair-semaphore.ts'
@@ -57,10 +58,9 @@ type Api = {
 /** Builds the API, and starts its background work. */
 export const createApi = async (resources: Resources): Promise<Api> => {
   const { config, log, sql, redis } = resources
-  const prefix = config.REDIS_PREFIX
   const stopping = new AbortController()
-  const queues = openQueues(redis, prefix)
-  const stores = { sql, redis, prefix }
+  const stores = { sql, redis, prefix: config.REDIS_PREFIX }
+  const queues = openQueues(redis, stores.prefix)
   const wake = createWake(queues)
   const bodies = createBodiesInHand(mostBytesInHand(config))
   const pressure = pressureOf({ ...stores, queues }, config.MAX_BACKLOG)
@@ -73,8 +73,9 @@ export const createApi = async (resources: Resources): Promise<Api> => {
   const app = createApp({
     intake,
     reads,
-    setSource: (...asked) => withinTime(setSource(sql, ...asked), READ_TIMEOUT_MS),
+    setSource: setSourceIn(resources),
     webhooks: createWebhookStore(resources),
+    insightReads: createInsightReads(resources),
     mcp: { ...createAgentDependencies(resources), reads, called: metrics.called },
     receipts: { authenticate: intake.authenticate, ...createReceiptSources(resources), onFault },
     isReady: () => isReady(resources, stopping.signal),
@@ -163,6 +164,22 @@ const createAgentDependencies = ({
   const limit = createCallLimit(callsPerMinute, () => performance.now())
   return { agentReads, limit, callsPerMinute, origins: config.CORS_ORIGINS ?? [], log }
 }
+
+const setSourceIn =
+  ({ sql }: Resources): AppDependencies['setSource'] =>
+  (...asked) =>
+    withinTime(setSource(sql, ...asked), READ_TIMEOUT_MS)
+
+const createInsightReads =
+  ({ readingSql: sql, hashKey }: Resources): AppDependencies['insightReads'] =>
+  (workspaceId) =>
+    Object.fromEntries(
+      Object.entries(createReads(sql, { workspaceId, hashKey })).map(([name, read]) => [
+        name,
+        (...asked: unknown[]) =>
+          withinTime((read as (...given: unknown[]) => Promise<unknown>)(...asked), READ_TIMEOUT_MS),
+      ]),
+    ) as ReturnType<AppDependencies['insightReads']>
 
 const createWebhookStore = ({ config, sql, redis }: Resources): AppDependencies['webhooks'] => ({
   list: (workspaceId) => withinTime(listWebhooks(sql, workspaceId), READ_TIMEOUT_MS),

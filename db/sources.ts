@@ -51,6 +51,13 @@ export const listFields = async (sql: Sql, workspaceId: string): Promise<SourceF
     where s.workspace_id = ${workspaceId} and s.fields is not null
     order by s.source collate "C"`
 
+/** The sources with ratings or settings, without their counts of feedback. */
+export const listSourceSettings = async (sql: Sql, workspaceId: string): Promise<Omit<Source, 'feedback'>[]> => {
+  const rows = await sql<SourceRow[]>`
+    select source, ${settingsOf(sql)} from source as k where workspace_id = ${workspaceId} order by source`
+  return rows.map(sourceOf)
+}
+
 /** `after`: the name of the last source of the previous page. */
 export type SourcesWanted = { source?: string; after?: string | undefined; limit?: number }
 

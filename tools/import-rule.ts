@@ -9,6 +9,7 @@ const SERVICE_ROOMS = [
   'queue',
   'db',
   'health',
+  'insights',
   'api',
   'tagger',
   'meaning',
@@ -36,7 +37,9 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   fold: ['contract'],
   db: ['contract', 'fold', 'runtime'],
   health: ['contract', 'runtime', 'queue', 'db'],
-  api: ['contract', 'runtime', 'queue', 'db', 'health', 'tagger'],
+  api: ['contract', 'runtime', 'queue', 'db', 'health', 'tagger', 'insights'],
+  // Pages for people who read, from the reads that its callers bring. The tagger reads searched words.
+  insights: ['contract', 'runtime', 'db', 'tagger'],
   // The tagger uses neither Postgres nor Redis.
   tagger: ['contract', 'runtime'],
   // Decides by what the tagger reads in a text, and by sums that the caller brings.
@@ -44,7 +47,18 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // Decides by counts that the caller brings.
   alerts: ['contract'],
   worker: ['contract', 'fold', 'runtime', 'queue', 'db', 'tagger', 'meaning', 'alerts'],
-  cli: ['contract', 'runtime', 'queue', 'db', 'health', 'tagger', 'meaning', 'cli/progress-bar.ts', 'cli/start'],
+  cli: [
+    'contract',
+    'runtime',
+    'queue',
+    'db',
+    'health',
+    'tagger',
+    'meaning',
+    'insights',
+    'cli/progress-bar.ts',
+    'cli/start',
+  ],
   'cli/progress-bar.ts': [],
   // `npm start` starts the servers. Its child processes connect to them.
   'cli/start': ['contract', 'runtime'],

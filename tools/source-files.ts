@@ -20,6 +20,7 @@ export const SOURCES = [
   'demo',
   'docs/recipes',
   'health',
+  'insights',
   'queue',
   'runtime',
   'meaning',

@@ -1,3 +1,4 @@
+import type { Credential } from '../authenticate.ts'
 import type { Span } from '../../runtime/tracing.ts'
 
 /**
@@ -6,6 +7,6 @@ import type { Span } from '../../runtime/tracing.ts'
  */
 export type Arrival = {
   readonly request: Request
-  readonly token: string | undefined
+  readonly token: Credential | undefined
   readonly span: Span | undefined
 }

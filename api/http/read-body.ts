@@ -36,6 +36,14 @@ export const receiveBody = async (
   return receive(request, encoding, { maxBytes, timeoutMs })
 }
 
+/** The fields of a form of a page. */
+export const receiveForm = async (request: Request, maxBytes: number): Promise<URLSearchParams | Refusal> => {
+  const [type = ''] = (request.headers.get('content-type') ?? '').split(';')
+  if (type.trim().toLowerCase() !== 'application/x-www-form-urlencoded') return { refused: 'not-json' }
+  const bytes = await receive(request, 'identity', { maxBytes, timeoutMs: BODY_TIMEOUT_MS })
+  return isRefusal(bytes) ? bytes : new URLSearchParams(new TextDecoder().decode(bytes))
+}
+
 /**
  * The JSON value in a body. An integer that JavaScript would change becomes infinite, and the schema
  * refuses it where it would be stored.

@@ -57,7 +57,7 @@ export const answerMcp = async (dependencies: McpDependencies, arrival: Arrival)
   if (problem) return errorResponse(problem, { status: 400 }, idOf(body))
   // The SDK takes milliseconds for a message.
   await takeTurn()
-  const refusal = isCall(body) ? refuseOverLimit(dependencies, token ?? '') : undefined
+  const refusal = isCall(body) ? refuseOverLimit(dependencies, typeof token === 'string' ? token : '') : undefined
   if (refusal) return refuse(refusal, idOf(body))
   return answerMessage(dependencies, body, {
     workspaceId: caller.workspaceId,

@@ -34,15 +34,15 @@ export const compareSpans = async (sql: Sql, request: ComparisonRequest): Promis
   const change = order === 'feedback' ? 'after_feedback - before_feedback' : 'after_satisfaction - before_satisfaction'
   const rows = await sql.unsafe<ComparisonRow[]>(
     `with x as (${rowsToCount({ by: [by], filters, declared }, `, ${isIn('$4', '$5')} as is_before, ${isIn('$6', '$7')} as is_after`)}),
-    g as (select *, ${change} as change from (select k1, ${FIGURES} from x group by k1) as f),
+    g as (select *, ${change} as change from (select k1, ${COMPARED_FIGURES} from x group by k1) as f),
     changed as (
       (select * from g where change > 0 order by change desc, k1 limit $3)
       union all
       (select * from g where change < 0 order by change, k1 limit $3)
     )
-    select '-infinity'::float8 as place, 0::float8 as change, null as key, null as name, ${FIGURES} from x where is_first
+    select '-infinity'::float8 as place, 0::float8 as change, null as key, null as name, ${COMPARED_FIGURES} from x where is_first
     union all
-    select -abs(change)::float8, change::float8, ${over(text, 0)}, ${over(name, 0)}, ${COLUMNS.join()} from changed
+    select -abs(change)::float8, change::float8, ${over(text, 0)}, ${over(name, 0)}, ${COMPARED_COLUMNS.join()} from changed
     order by place, key`,
     [workspaceId, sql.json(asked), limit, before.from, before.to, after.from, after.to],
   )
@@ -58,10 +58,10 @@ export const compareSpans = async (sql: Sql, request: ComparisonRequest): Promis
 }
 
 type Prefixed<Prefix extends string> = { [Name in keyof Figures as `${Prefix}_${Name}`]: Figures[Name] }
-type ComparisonRow = { key: string | null; name: string | null; change: number } & Prefixed<'before'> &
+export type ComparisonRow = { key: string | null; name: string | null; change: number } & Prefixed<'before'> &
   Prefixed<'after'>
 
-const isIn = (from: string, to: string): string =>
+export const isIn = (from: string, to: string): string =>
   `r.created_at >= ${from}::timestamptz and r.created_at < ${to}::timestamptz`
 
 const figuresOf = (span: string): string => {
@@ -71,12 +71,12 @@ const figuresOf = (span: string): string => {
     round((sum(satisfaction) filter (where is_${span}) / ${rated})::numeric, 4)::float8 as ${span}_satisfaction,
     round((count(*) filter (where is_${span} and satisfaction <= ${BAD}) / ${rated})::numeric, 4)::float8 as ${span}_bad`
 }
-const FIGURES = `${figuresOf('before')}, ${figuresOf('after')}`
-const COLUMNS = ['before', 'after'].flatMap((span) =>
+export const COMPARED_FIGURES = `${figuresOf('before')}, ${figuresOf('after')}`
+export const COMPARED_COLUMNS = ['before', 'after'].flatMap((span) =>
   ['feedback', 'rated', 'satisfaction', 'bad'].map((name) => `${span}_${name}`),
 )
 
-const changeOf = (row: ComparisonRow): GroupChange => ({
+export const changeOf = (row: ComparisonRow): GroupChange => ({
   key: row.key,
   name: row.name,
   before: {

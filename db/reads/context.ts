@@ -1,4 +1,5 @@
 import { canonicalDomain, canonicalName } from '../../contract/identity/keys.ts'
+import type { JsonObject } from '../../contract/json.ts'
 import type { Sql } from '../connection/postgres.ts'
 
 /** An answer has at most this many characters of an object's JSON. */
@@ -45,6 +46,33 @@ export const readFeedbackContext = async (
     left join project as p on p.workspace_id = f.workspace_id and p.id = f.project_id
     where f.workspace_id = ${workspaceId} and f.id = ${id} and not f.is_hidden`
   return row
+}
+
+/** What people have set on a feedback, by the members of a correction. */
+export const readCorrections = async (sql: Sql, workspaceId: string, id: string): Promise<JsonObject> => {
+  const [row] = await sql<[{ corrections: JsonObject | null }?]>`
+    select corrections from feedback where workspace_id = ${workspaceId} and id = ${id}`
+  return row?.corrections ?? {}
+}
+
+/** What people have set of a theme, by the members of an edit. */
+export const readThemeEdits = async (sql: Sql, workspaceId: string, id: string): Promise<JsonObject> => {
+  const [row] = await sql<[JsonObject?]>`
+    select given_name as name, is_hidden as "isHidden", merged_into as "mergedInto"
+    from theme where workspace_id = ${workspaceId} and id = ${id}`
+  return row ?? {}
+}
+
+/** How much feedback has nearly the same text, for each of these groups of such texts. */
+export const countSimilar = async (
+  sql: Sql,
+  workspaceId: string,
+  similarIds: readonly string[],
+): Promise<ReadonlyMap<string, number>> => {
+  const rows = await sql<{ id: string; feedback: number }[]>`
+    select similar_id as id, count(*)::int as feedback from feedback
+    where workspace_id = ${workspaceId} and similar_id = any (${similarIds}::uuid[]) and not is_hidden group by similar_id`
+  return new Map(rows.map(({ id, feedback }) => [id, feedback]))
 }
 
 export type AccountContext = AccountRow & { customers: number }

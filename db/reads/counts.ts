@@ -1,6 +1,14 @@
 import type { Sql } from '../connection/postgres.ts'
 import { conversationsToCount } from './conversation-counts.ts'
-import { type Dimensions, type DimensionParts, fieldsAmong, partsOf, THEME_SHOWN, themeJoins } from './dimensions.ts'
+import {
+  type Dimension,
+  type Dimensions,
+  type DimensionParts,
+  fieldsAmong,
+  partsOf,
+  THEME_SHOWN,
+  themeJoins,
+} from './dimensions.ts'
 import { type DeclaredFields, hasOwners, OWNER_JOINS } from './field-values.ts'
 import { conditionOf, currentFilters, type FeedbackFilters, SATISFACTION } from './filters.ts'
 import type { CountedKind } from './records.ts'
@@ -168,12 +176,15 @@ const figuresOf = (of: string, prefix: string): string => {
     ${ratio('total')} as ${prefix}satisfaction, ${ratio('bad')} as ${prefix}bad`
 }
 
+type RowsToCount = Pick<CountRequest, 'filters' | 'declared'> & { by: readonly Dimension[]; themes?: string }
+
 /**
  * The rows to count. Only tags give a feedback several rows; one of them is the first.
- * `$2::jsonb is not null` gives the filters a type, also if no condition uses them.
+ * `$2::jsonb is not null` gives the filters a type, also if no condition uses them. `themes`: which
+ * themes count, by theme.
  */
 export const rowsToCount = (
-  { by, filters, declared = [] }: Pick<CountRequest, 'by' | 'filters' | 'declared'>,
+  { by, filters, declared = [], themes = THEME_SHOWN }: RowsToCount,
   more = '',
   condition = 'true',
 ): string => {
@@ -188,7 +199,7 @@ export const rowsToCount = (
     left join source as s on s.workspace_id = r.workspace_id and s.source = r.source
     ${isByTag ? `cross join lateral (select coalesce(nullif(r.tags, '{}'), array[null])) as t (tags_or_null)` : ''}
     where r.workspace_id = $1::uuid and ($2::jsonb is not null) and (${conditionOf(filters, declared)}) and ${condition}
-      ${by.includes('theme') ? `and ${THEME_SHOWN}` : ''}`
+      ${by.includes('theme') ? `and ${themes}` : ''}`
 }
 
 /** The groups. If the only dimension is a time, every time from the first to the last has one. */

@@ -15,6 +15,8 @@ export type FeedbackFilters = {
   accountId?: string | undefined
   projectId?: string | undefined
   themeId?: string | undefined
+  /** Feedback with nearly the same text (`similar_id`). */
+  similarId?: string | undefined
   kind?: TextKind | undefined
   moodMax?: number | undefined
   ratingMin?: number | undefined
@@ -52,6 +54,7 @@ export const LEADING = {
   projectId: `r.project_id = ($2 ->> 'projectId')::uuid`,
   themeId: `r.theme_id = any (array(
     select h.id from theme as h where h.workspace_id = $1 and h.shown_id = ($2 ->> 'themeId')::uuid))`,
+  similarId: `r.similar_id = ($2 ->> 'similarId')::uuid`,
   source: `r.source = $2 ->> 'source'`,
 }
 /** Hidden feedback is only where it is asked for. `isHidden` selects an index. */
@@ -82,6 +85,7 @@ const OF_CONVERSATION = {
     join contact as c on c.workspace_id = o.workspace_id and c.id = o.contact_id
     where o.workspace_id = $1 and o.conversation_id = r.id and c.account_id = ${idsIn('accountIds')})`,
   projectId: 'false',
+  similarId: 'false',
 }
 
 /** The condition of an account for statements that find all of its feedback at once. */

@@ -18,6 +18,10 @@ export const listWorkspaces = (sql: Sql): Promise<Workspace[]> =>
     from workspace as w left join deleted_workspace as d on d.id = w.id
     order by w.created_at, w.name`.execute()
 
+/** Returns undefined if the workspace does not exist. */
+export const readWorkspaceName = async (sql: Sql, id: string): Promise<string | undefined> =>
+  (await sql<[{ name: string }?]>`select name from workspace where id = ${id}`)[0]?.name
+
 /** The ids of the workspaces that are not being deleted: of all, or of a range of ids. */
 export const listWorkspaceIds = async (sql: Sql, { first, last } = ALL_IDS): Promise<string[]> => {
   const rows = await sql<{ id: string }[]>`

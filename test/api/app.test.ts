@@ -70,7 +70,7 @@ describe('a bearer token', () => {
     const app = appWithoutStores({
       intake: {
         authenticate: async (token) => {
-          tokens.push(token)
+          tokens.push(token as string | undefined)
           return { refused: 'unauthenticated' }
         },
       },
@@ -120,8 +120,8 @@ describe('the address of the service', () => {
     const get = (path: string, headers = {}) => appWithoutStores().handle(new Request(`http://x${path}`, { headers }))
     const browser = await get('/', { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' })
     assert.deepEqual([browser.status, browser.headers.get('Location')], [302, 'docs'])
-    const { api, mcp, ...pages } = (await (await get('/')).json()) as Record<string, string>
-    assert.deepEqual([api, mcp], ['/api/v1', '/mcp'])
+    const { api, mcp, insights, ...pages } = (await (await get('/')).json()) as Record<string, string>
+    assert.deepEqual([api, mcp, insights], ['/api/v1', '/mcp', '/insights'])
     for (const path of Object.values(pages)) assert.equal((await get(path)).status, 200, path)
   })
 })

@@ -91,7 +91,7 @@ describe('the role of readers', () => {
     const records = Number(/(\d+) records/.exec(printed)?.[1])
     assert.ok(records >= FEEDBACK)
     assert.equal(readFileSync(out, 'utf8').trimEnd().split('\n').length, records)
-    assert.match(await outputOf(asReader, 'cli/report/report-command.ts', '--out', page), /: [1-9]\d* feedback/)
+    assert.match(await outputOf(asReader, 'cli/report-command.ts', '--out', page), /: [1-9]\d* feedback/)
   })
 
   it('reads the tables for people and no others, such as tokens and dead submissions', async () => {

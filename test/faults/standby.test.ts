@@ -86,6 +86,6 @@ describe('a standby of Postgres', () => {
 /** The page of `npm run report` about a year, without the time at which it was made. */
 const makeReport = async (asked: Pick<Service, 'environment'>, out: string): Promise<string> => {
   const period = ['--since', '2026-01-01', '--until', '2026-12-31']
-  await outputOf(asked, 'cli/report/report-command.ts', '--out', out, ...period)
+  await outputOf(asked, 'cli/report-command.ts', '--out', out, ...period)
   return readFileSync(out, 'utf8').replaceAll(/\d\d:\d\d(:\d\d)?/g, '')
 }

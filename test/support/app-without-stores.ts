@@ -125,6 +125,7 @@ export const appWithoutStores = ({ intake: given = {}, ...others }: Given = {}):
       fields,
     }),
     webhooks: { list: async () => [], create: nothing, remove: async () => false, findHostProblem: nothing },
+    insightReads: notAsked,
     readsTrailers: true,
     isReady: async () => true,
     board: notAsked,

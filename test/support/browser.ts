@@ -38,15 +38,21 @@ export type Page = {
 
 export type Browser = { open: (url: string, options?: PageOptions) => Promise<Page>; close: () => Promise<void> }
 
-/** The program that CHROMIUM names, or else a Chromium on the PATH. */
-const chromium = [
-  process.env['CHROMIUM'],
+const pathOf = (program: string): string =>
+  spawnSync('sh', ['-c', 'command -v "$0"', program], { encoding: 'utf8' }).stdout.trim()
+
+/** The path of the program that CHROMIUM names, or else of a Chromium on the PATH. */
+export const chromiumProgram = [
+  process.env['CHROMIUM'] ?? 'chromium',
   'chromium',
   'chromium-browser',
   'google-chrome',
   'chrome-headless-shell',
-].find((program) => program && spawnSync('sh', ['-c', 'command -v "$0"', program]).status === 0)
-export const whyNoBrowser = chromium === undefined ? 'Chromium is neither on the PATH nor named by CHROMIUM' : undefined
+]
+  .map(pathOf)
+  .find((path) => path !== '')
+export const whyNoBrowser =
+  chromiumProgram === undefined ? 'Chromium is neither on the PATH nor named by CHROMIUM' : undefined
 
 const NAVIGATED = /navigated or closed/
 // A container may lack user namespaces and shared memory.
@@ -55,7 +61,7 @@ const OPTIONS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-s
 /** Starts a headless Chromium with its own profile, controlled by its DevTools protocol. */
 export const startBrowser = async (): Promise<Browser> => {
   const profile = mkdtempSync(join(tmpdir(), 'feedback-insights-browser-'))
-  const child = spawn(chromium!, [...OPTIONS, `--user-data-dir=${profile}`, 'about:blank'], {
+  const child = spawn(chromiumProgram!, [...OPTIONS, `--user-data-dir=${profile}`, 'about:blank'], {
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   const socket = new WebSocket(await addressOf(child))

@@ -11,9 +11,20 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
+/** The texts of each template without the indentation of its source, which would be half of a page. */
+const dense = new WeakMap<TemplateStringsArray, readonly string[]>()
+
+const densely = (texts: TemplateStringsArray): readonly string[] => {
+  const known = dense.get(texts) ?? texts.map((text) => text.replaceAll(/\s*\n\s*/g, '\n'))
+  dense.set(texts, known)
+  return known
+}
+
 /** A template of HTML that escapes every value except HTML. Attributes must be quoted. */
 export const html = (texts: TemplateStringsArray, ...values: readonly Value[]): Html => ({
-  html: texts.map((text, at) => text + (at < values.length ? escaped(values[at]!) : '')).join(''),
+  html: densely(texts)
+    .map((text, at) => text + (at < values.length ? escaped(values[at]!) : ''))
+    .join(''),
 })
 
 /** Takes text as HTML, without escapes: only for files of this repository, such as a style sheet. */

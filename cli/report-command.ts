@@ -1,16 +1,15 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { DEFAULT_WORKSPACE } from '../../db/workspaces/workspaces.ts'
-import { cannotWrite, dateOf, endDateOf, findWorkspace } from '../option-values.ts'
-import { CommandError, pathOfCaller, print, runCommand } from '../run-command.ts'
-import { writeWhole } from '../write-whole.ts'
-import { readReport } from './read-report.ts'
-import { periodOf } from './report.ts'
-import { reportPage } from './report-page.ts'
+import { DEFAULT_WORKSPACE } from '../db/workspaces/workspaces.ts'
+import { cannotWrite, dateOf, endDateOf, findWorkspace } from './option-values.ts'
+import { CommandError, pathOfCaller, print, runCommand } from './run-command.ts'
+import { writeWhole } from './write-whole.ts'
+import { createReads } from '../insights/reads.ts'
+import { makeReport } from '../insights/report.ts'
 
 const USAGE = `usage: npm run report -- --out FILE [--since DATE] [--until DATE] [--workspace NAME]
 
-Writes a page about the feedback of one workspace: topics, changes and accounts, with charts and examples.
-The page is one HTML file that loads no other files. FILE is relative to the current folder.
+Writes the pages of /insights about one workspace into one file: changes, themes, accounts and sources, with charts and
+examples. The file is HTML, and loads no other files. FILE is relative to the current folder.
 Only its owner may read it. It has names and texts of customers, and a later purge does not reach it: delete it after use.
 The role of \`npm run reader\` is enough: put the address of that role into DATABASE_URL.
 DATE is a day in UTC (2026-01-31) or a date-time; the day of --until is included. By default the report covers the last
@@ -38,12 +37,13 @@ await runCommand({
     }
     const out = pathOfCaller(values['out'])
     const workspace = await findWorkspace(sql, values['workspace'] ?? DEFAULT_WORKSPACE)
-    const report = await readReport(sql, workspace, periodOf(since, until))
-    const style = await readFile(new URL('./report.css', import.meta.url), 'utf8')
-    const page = reportPage(report, style, now).html
-    await writeWhole(out, (draft) => writeFile(draft, page)).catch((error: unknown) => {
+    const style = await readFile(new URL('../insights/insights.css', import.meta.url), 'utf8')
+    const span = { createdFrom: since.toISOString(), createdTo: until.toISOString() }
+    const reads = createReads(sql, { workspaceId: workspace.id })
+    const { file, feedback } = await makeReport(reads, { workspace: workspace.name, span, now, style })
+    await writeWhole(out, (draft) => writeFile(draft, file.html)).catch((error: unknown) => {
       throw error instanceof CommandError ? error : cannotWrite(out, error)
     })
-    print(`${values['out']}: ${report.now.feedback} feedback, ${report.topics.length} topics`)
+    print(`${values['out']}: ${feedback} feedback`)
   },
 })

@@ -1,0 +1,125 @@
+import type { Dimension } from '../db/reads/dimensions.ts'
+import type { SpanOrder, Spans, SpanStep, SpanUnit } from '../db/reads/spans.ts'
+import { type ChartPoint, columnChart, shareChart } from './charts.ts'
+import { satisfactionOf } from './group-table.ts'
+import { html, type Html } from './html.ts'
+import { changeOf, dayOf, number, percent, signed, table, tile } from './parts.ts'
+import { type PageAsked, feedbackLink, type Site } from './site.ts'
+import { type ViewQuery, type Spanned, stepQuery, within } from './view.ts'
+
+type SpansAsked = { readonly by: readonly Dimension[]; readonly orders: readonly SpanOrder[]; readonly limit: number }
+
+export const spansOf = async (
+  { reads }: PageAsked,
+  spanned: Spanned,
+  { by, orders, limit }: SpansAsked,
+): Promise<Spans> => {
+  const { before, after, unit, filters } = spanned
+  const isOfFields = filters.fields !== undefined || by.some((name) => name.startsWith('field.'))
+  const declared = isOfFields ? await reads.fields() : []
+  return reads.spans({ by, orders, limit, filters, declared, before, after, unit })
+}
+
+/** Which days a page is about. */
+export const spanText = ({ afterQuery, beforeQuery }: Spanned): Html =>
+  html`<p class="span">
+    ${span(afterQuery)} (UTC), compared with the time of the same length before it, ${span(beforeQuery)}. Hidden
+    feedback does not count.
+  </p>`
+
+const span = ({ createdFrom, createdTo }: Spanned['afterQuery']): Html =>
+  html`<span class="days">${shortDay(createdFrom)}</span> to <span class="days">${shortDay(createdTo)}</span>`
+
+const shortDay = (day: ViewQuery[string]): string => String(day).slice(0, 16).replace('T', ' ')
+
+/** The totals. `accounts`: how many gave feedback in either span. */
+export const tiles = (site: Site, { afterQuery, beforeQuery }: Spanned, { before, after }: Spans): Html => {
+  const earlier = feedbackLink(site, beforeQuery, number(before.feedback))
+  const points =
+    before.satisfaction === null || after.satisfaction === null
+      ? html``
+      : html`, ${signed(100 * (after.satisfaction - before.satisfaction))} points`
+  return html`<div class="tiles">
+    ${tile(
+      'Feedback',
+      feedbackLink(site, afterQuery, number(after.feedback)),
+      html`before: ${earlier} ${changeNote(before.feedback, after.feedback)}`,
+    )}
+    ${tile('Satisfaction', html`${percent(after.satisfaction)}`, html`${satisfactionOf(site, after, afterQuery)}${points}`)}
+    ${tile(
+      'People',
+      html`${number(after.customers)}`,
+      html`before: ${number(before.customers)} ${changeNote(before.customers, after.customers)}`,
+    )}
+  </div>`
+}
+
+const changeNote = (before: number, after: number): string => {
+  const change = changeOf(before, after)
+  return change === '' || change === 'new' ? '' : `(${change})`
+}
+
+/** The steps of the later span as charts, with a table of the same figures. */
+export const trend = (site: Site, spanned: Spanned, steps: readonly SpanStep[]): Html => {
+  const { unit } = spanned
+  const shown = everyStep(spanned, steps)
+  const name = `Feedback each ${unit}`
+  return html`<section>
+    <h2>Over time</h2>
+    <div class="charts">
+      <figure>
+        <figcaption>${name}</figcaption>
+        ${columnChart(
+          name,
+          shown.map((step) => pointOf(step, unit, step.after.feedback)),
+        )}
+      </figure>
+      <figure>
+        <figcaption>Satisfaction each ${unit}</figcaption>
+        ${shareChart(
+          `Satisfaction each ${unit}`,
+          shown.map((step) => pointOf(step, unit, step.after.satisfaction)),
+        )}
+      </figure>
+    </div>
+    <details>
+      <summary>The charts as a table</summary>
+      ${table(
+        name,
+        [{ name: `${unit.slice(0, 1).toUpperCase()}${unit.slice(1)}` }, { name: 'Feedback' }, { name: 'Satisfaction' }],
+        shown.map((step) => stepRow(site, spanned, step)),
+      )}
+    </details>
+  </section>`
+}
+
+const MOST_STEPS = 400
+
+/** The steps of the later span without gaps. */
+const everyStep = ({ after, unit }: Spanned, steps: readonly SpanStep[]): SpanStep[] => {
+  const known = new Map(steps.map((step) => [step.key, step]))
+  const none = { feedback: 0, rated: 0, satisfaction: null, bad: null }
+  const at = new Date(`${dayOf(after.from)}T00:00:00Z`)
+  if (unit === 'week') at.setUTCDate(at.getUTCDate() - ((at.getUTCDay() + 6) % 7))
+  if (unit === 'month') at.setUTCDate(1)
+  const all: SpanStep[] = []
+  while (at.toISOString() < after.to && all.length < MOST_STEPS) {
+    const key = dayOf(at.toISOString())
+    all.push(known.get(key) ?? { key, before: none, after: none })
+    if (unit === 'month') at.setUTCMonth(at.getUTCMonth() + 1)
+    else at.setUTCDate(at.getUTCDate() + (unit === 'week' ? 7 : 1))
+  }
+  return all
+}
+
+const pointOf = ({ key, after }: SpanStep, unit: SpanUnit, value: number | null): ChartPoint => ({
+  label: unit === 'month' ? key.slice(0, 7) : key.slice(5),
+  value,
+  tooltip: `${unit} of ${key}: ${number(after.feedback)} feedback, satisfaction ${percent(after.satisfaction)} of ${number(after.rated)} rated`,
+})
+
+/** A first or last step that the span cuts counts the days within the span. */
+const stepRow = (site: Site, { afterQuery, unit }: Spanned, { key, after }: SpanStep): Html[] => {
+  const query = within(afterQuery, stepQuery(key, unit))
+  return [html`${key}`, feedbackLink(site, query, number(after.feedback)), satisfactionOf(site, after, query)]
+}

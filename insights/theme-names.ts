@@ -1,0 +1,26 @@
+import type { Theme } from '../contract/record-schemas.ts'
+import type { InsightReads } from './reads.ts'
+
+/** `isOpen`: neither hidden nor merged into another theme. */
+export type NamedTheme = { id: string; name: string; isOpen: boolean; record: Theme }
+
+const MOST_THEMES = 200
+export const NO_NAME = '(no name)'
+
+/** The themes of the workspace, by name. */
+export const readThemes = async (reads: InsightReads): Promise<NamedTheme[]> => {
+  const page = await reads.list({
+    kind: 'theme',
+    filters: {},
+    after: undefined,
+    isOldestFirst: false,
+    limit: MOST_THEMES,
+  })
+  return page.records
+    .map((text): NamedTheme => {
+      const record = JSON.parse(text) as Theme
+      const { id, name = NO_NAME, isHidden, mergedInto } = record
+      return { id, name, isOpen: !isHidden && mergedInto === undefined, record }
+    })
+    .toSorted((one, other) => (one.name < other.name ? -1 : 1))
+}
