@@ -1,3 +1,4 @@
+import { alertList } from './alert-list.ts'
 import type { Dimension } from '../db/reads/dimensions.ts'
 import type { SpanGroup, SpanGroups } from '../db/reads/spans.ts'
 import { filterForm } from './filter-form.ts'
@@ -8,16 +9,13 @@ import { type PageAsked, linkTo, type InsightPage, type Site } from './site.ts'
 import { spansOf, spanText, tiles, trend } from './spans.ts'
 import { type Spanned, spannedOf } from './view.ts'
 
-/** What the service tells without being asked. `path`: the page that has more about it. */
-export type AlertShown = { readonly title: string; readonly note: string; readonly path: string }
-
 const MOST = 6
 const BY = ['theme', 'account', 'source', 'kind', 'project'] as const satisfies readonly Dimension[]
 /** A theme with fewer texts is not shown as new: one text alone opens no subject. */
 const LEAST_NEW = 2
 
 /** What changed: a span against the time before it. */
-export const firstPage = async (asked: PageAsked, alerts: readonly AlertShown[] = []): Promise<InsightPage> => {
+export const firstPage = async (asked: PageAsked): Promise<InsightPage> => {
   const { site, view } = asked
   const spanned = spannedOf(view, site.now)
   const orders = ['feedback', 'growth', 'fall', 'bad'] as const
@@ -30,7 +28,7 @@ export const firstPage = async (asked: PageAsked, alerts: readonly AlertShown[] 
     SpanGroups,
   ]
   const main = html`${spanText(spanned)} ${await filterForm(asked, { path: '', hasSpan: true })}
-  ${unknownWords(spans.unknownWords)} ${alertList(site, alerts)} ${tiles(site, spanned, spans)}
+  ${unknownWords(spans.unknownWords)} ${await alertList(asked, spanned)} ${tiles(site, spanned, spans)}
   ${themeChanges(site, spanned, themes)} ${trend(site, spanned, spans.steps)}
   ${part({ site, spanned, title: 'Themes with the most feedback', by: 'theme', more: '/themes' }, inOrder(themes, 'feedback', MOST))}
   ${part({ site, spanned, title: 'Accounts with the most bad ratings', by: 'account', more: '/accounts' }, inOrder(accounts, 'bad', MOST).filter(hasKey))}
@@ -46,16 +44,6 @@ export const unknownWords = (words: readonly string[] | undefined): Html =>
     : html`<p class="problem">No text has ${words.map((word) => html`<q>${label(word)}</q> `)}</p>`
 
 const hasKey = ({ key }: SpanGroup): boolean => key !== null
-
-const alertList = (site: Site, alerts: readonly AlertShown[]): Html =>
-  alerts.length === 0
-    ? html``
-    : html`<section class="news">
-        <h2>Alerts</h2>
-        <ul>
-          ${alerts.map(({ title, note, path }) => html`<li>${linkTo(site, { path }, label(title))}: ${note}</li> `)}
-        </ul>
-      </section>`
 
 /** Themes that are new, have grown or have fallen. */
 const themeChanges = (site: Site, spanned: Spanned, themes: SpanGroups): Html => {

@@ -22,7 +22,7 @@ import {
 type ShowPage = (asked: PageAsked, id: string) => Promise<InsightPage | NoPage>
 
 const LISTS: Readonly<Record<string, ShowPage>> = {
-  '': (asked) => firstPage(asked),
+  '': firstPage,
   '/feedback': feedbackListPage,
   '/themes': themesPage,
   '/accounts': accountsPage,
