@@ -95,6 +95,7 @@ const UNITS_WITHOUT_KIND = {
   'a search for a word, p95': 'ms',
   'a search for two words, p95': 'ms',
   'a count of all feedback, p95': 'ms',
+  'a page of people, p95': 'ms',
   'p99 at 1,000 a second, ten agents': 'ms',
   'accepted of 1,000 a second, ten agents': '/s',
   'applied after, lone submission': 'ms',

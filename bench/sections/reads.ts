@@ -21,7 +21,7 @@ export const reads: CreateSection = async (rig) => {
   await warmUp(rig, [target])
   await untilAllFinished(rig, service)
   // The API process for reads is new, and slower until its code is compiled.
-  await whileRead(service, { readers: 1, kinds: [...READS, ...CALLS] }, () => pause(READ_SECONDS * 1_000))
+  await whileRead(service, { readers: 1, kinds: [...READS, ...CALLS, ...PAGES] }, () => pause(READ_SECONDS * 1_000))
   const steadily = () => loadWith(rig, target, { perSecond: PER_SECOND, seconds: READ_SECONDS, idempotencyKeys: true })
   return {
     round: async () => {
@@ -30,7 +30,7 @@ export const reads: CreateSection = async (rig) => {
       await untilAllFinished(rig, service)
       const [, quiet] = await whileRead(service, { readers: 1, kinds: CALLS }, () => pause(READ_SECONDS * 1_000))
       measures.add('a call of an agent, nothing coming in, p95', p95([...quiet.values()].flat()))
-      for (const kinds of [READS, CALLS, COUNTS]) {
+      for (const kinds of [READS, CALLS, COUNTS, PAGES]) {
         const [, taken] = await whileRead(service, { readers: 1, kinds }, steadily)
         for (const [measure, times] of taken) measures.add(measure, p95(times))
         await untilAllFinished(rig, service)
@@ -86,8 +86,8 @@ const p95 = (times: readonly number[]): number =>
 type Times = Map<Measure, number[]>
 /** One kind of read: the measure of its time, and the next request of the kind. */
 type KindOfRead = readonly [Measure, (place: ReadPlace) => Request]
-/** `ids`: ids of stored feedback. `at`: the number of the read. */
-type ReadPlace = { service: Service; ids: readonly string[]; at: number }
+/** `ids`: ids of stored feedback. `at`: the number of the read. `cookie`: of a session at the page. */
+type ReadPlace = { service: Service; ids: readonly string[]; at: number; cookie: string }
 
 /** Does the work while readers repeat these reads. Returns its result and the times of the reads. */
 const whileRead = async <T>(
@@ -166,6 +166,27 @@ const COUNTS: readonly KindOfRead[] = COUNTED.map((by) => [
   (place) => get(place, `/counts?by=${by}`),
 ])
 
+/** Pages of people. */
+const PAGES: readonly KindOfRead[] = ['', '/themes', '/accounts', '/feedback', '/sources', '/groups?by=project'].map(
+  (path) => [
+    'a page of people, p95',
+    ({ service: { readsUrl }, cookie }) =>
+      new Request(new URL(`/insights${path}`, readsUrl), { headers: { Cookie: cookie } }),
+  ],
+)
+
+/** Signs in at the page. Returns the cookie of the session. */
+const signIn = async ({ readsUrl, token }: Service): Promise<string> => {
+  const url = new URL('/insights/session', readsUrl)
+  const answer = await fetch(url, {
+    method: 'POST',
+    headers: { Origin: url.origin, 'Sec-Fetch-Site': 'same-origin' },
+    body: new URLSearchParams({ act: 'begin', token }),
+    redirect: 'manual',
+  })
+  return answer.headers.get('set-cookie')?.split(';')[0] ?? ''
+}
+
 const OUT_OF_TIME = /did not answer in time/
 const TOO_MANY = /Too many reads of this workspace/
 
@@ -175,10 +196,11 @@ const readOn = async (service: Service, { at: first, kinds, taken, over }: ReadL
   const { sql, workspaceId } = service
   const rows = await sql<{ id: string }[]>`select id from feedback where workspace_id = ${workspaceId} limit 1000`
   const ids = rows.map(({ id }) => id)
+  const cookie = await signIn(service)
   for (let at = first; !over.aborted; at++) {
     const [measure, requestOf] = kinds[at % kinds.length]!
     const startedAt = performance.now()
-    const answer = await fetch(requestOf({ service, ids, at }))
+    const answer = await fetch(requestOf({ service, ids, at, cookie }))
     const text = await answer.text()
     // Refused, since there are too many reads at a time. The reader goes on with its next read.
     if (answer.status === 503 || TOO_MANY.test(text)) continue

@@ -19,6 +19,7 @@ export const startMessage = (options: {
   return `
 Feedback Insights is running; Ctrl-C stops it.
 
+  Page           ${address}/insights   (for people who read; the admin token signs in)
   API            ${address}/api/v1
   Documentation  ${address}/docs
   Overview       ${address}/admin   (any user name; the admin token is the password)
