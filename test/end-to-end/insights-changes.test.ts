@@ -92,7 +92,7 @@ describe('the changes of /insights', () => {
     })
     assert.equal(undone.status, 200, textOf(undone.text))
   }
-  type Shown = { tags: string[]; kind?: string; isHidden?: boolean; themeId?: string }
+  type Shown = { tags: string[]; kind?: string; isHidden?: boolean; themeId?: string; themeBy?: string }
   const read = async (id: string): Promise<Shown> =>
     (await own.get(`/api/v1/feedbacks/${id}`, { token: own.adminToken })).body.feedback as never
 
@@ -115,7 +115,9 @@ describe('the changes of /insights', () => {
         assert.equal((await reader.get(`/feedback/${id}`)).status, 200)
       }
       await undo(answer)
-      assert.deepEqual((await read(id))[member], former[member])
+      // Without the correction, the service may find another theme than before.
+      if (member === 'themeId') assert.notEqual((await read(id)).themeBy, 'person')
+      else assert.deepEqual((await read(id))[member], former[member])
     }
     // The undo of a second correction restores the first one.
     await admin.send(`/feedback/${id}`, { act: 'kind', kind: 'question' })
