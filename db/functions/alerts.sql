@@ -44,7 +44,6 @@ declare
   up_to bigint;
   seen integer;
 begin
-  if not lock_progress(ws) then return false; end if;
   select * into l from alert_look as k where k.workspace_id = ws;
   if not found then return false; end if;
   if l.position is null then
@@ -58,15 +57,17 @@ begin
       where f.workspace_id = ws and f.change_position > l.position order by f.change_position limit at_once
     ) as n;
   end if;
-  days := array(
-    select distinct d.day from unnest(l.stale_days || days) as d (day) where d.day between first_day and today order by d.day);
-  update alert_look set position = up_to, stale_days = days where workspace_id = ws;
+  if not lock_progress(ws) then return false; end if;
+  update alert_look as k set position = up_to, stale_days = array(
+    select distinct d.day from unnest(k.stale_days || days) as d (day) where d.day between first_day and today order by d.day)
+  where k.workspace_id = ws and k.position is not distinct from l.position;
   return seen = at_once;
 end $$;
 
 -- Counts the people of one day again, by at most 10,000 of its texts, the latest. A contact is a person.
 -- Of the texts of a source without a contact, at most three count as people in an hour, so no import of
--- such texts rings a bell.
+-- such texts rings a bell. It counts before it takes the lock, so submissions do not wait for it. If
+-- another worker has counted meanwhile, the day stays stale.
 create or replace function count_alert_day(ws uuid, of_day date) returns void
   language plpgsql
   set enable_seqscan = off
@@ -81,8 +82,8 @@ declare
   begins constant timestamptz := of_day::timestamp at time zone 'utc';
   ends constant timestamptz := (of_day + 1)::timestamp at time zone 'utc';
   subjects text[]; keys text[]; sources text[]; counts double precision[];
+  counted_before constant bigint := (select l.counted from alert_look as l where l.workspace_id = ws);
 begin
-  if not lock_progress(ws) then return; end if;
   with f as materialized (
     select r.*, c.account_id as account_of_contact, t.id as theme, r.rating between s.scale_low and s.scale_high as is_rated,
       (r.rating - s.scale_low) / (s.scale_high - s.scale_low) <= 0.4 as is_bad,
@@ -115,12 +116,15 @@ begin
   select array_agg(g.subject), array_agg(g.key), array_agg(g.source), array_agg(g.people)
   into subjects, keys, sources, counts
   from (select p.subject, p.key, p.source, sum(p.weight) as people from p group by p.subject, p.key, p.source) as g;
+  if not lock_progress(ws) then return; end if;
+  update alert_look as l set counted = l.counted + 1, stale_days = array_remove(l.stale_days, of_day)
+  where l.workspace_id = ws and l.counted = counted_before;
+  if not found then return; end if;
   delete from alert_count as a where a.workspace_id = ws and a.day = of_day;
   insert into alert_count (workspace_id, subject, key, day, source, people)
   select g.workspace_id, n.subject, n.key, of_day, n.source, n.people
   from workspace_progress as g cross join unnest(subjects, keys, sources, counts) as n (subject, key, source, people)
   where g.workspace_id = ws;
-  update alert_look as l set stale_days = array_remove(l.stale_days, of_day) where l.workspace_id = ws;
 end $$;
 
 -- The counts since `first_day`: of each key, by its days. Only tags and accounts that can be told:

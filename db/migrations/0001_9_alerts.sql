@@ -55,7 +55,7 @@ create index alert_count_day on alert_count (workspace_id, day) where day is not
 
 -- How far the look for alerts has come. position: of the change feed; null before the first look.
 -- stale_days: the days to count again. texts: those since the last look. due_at: null if there is nothing
--- to look at. looks: how many have ended.
+-- to look at. looks: how many have ended. counted: how often a day was counted.
 create table alert_look (
   workspace_id uuid not null,
   position bigint,
@@ -64,6 +64,7 @@ create table alert_look (
   due_at timestamptz,
   looked_at timestamptz,
   looks integer not null default 0,
+  counted bigint not null default 0,
   digest_week date,
   primary key (workspace_id)
 );
