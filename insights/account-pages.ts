@@ -33,7 +33,7 @@ export const accountsPage = async (asked: PageAsked): Promise<InsightPage> => {
   const spans = await spansOf(asked, spanned, { by: ['account'], orders: [order], limit: MOST })
   const [accounts] = spans.of
   const groups = inOrder(accounts!, order, MOST).filter(({ key }) => key !== null)
-  const main = html`${spanText(spanned)} ${await filterForm(asked, { path: '/accounts', hasSpan: true })}
+  const main = html`${await spanText(asked, spanned)} ${await filterForm(asked, { path: '/accounts', hasSpan: true })}
     <section>
       <h2>Accounts with feedback in this time or before</h2>
       ${orderLinks(site, '/accounts', { query: spanned.afterQuery, orders: ORDERS, now: order })}
@@ -92,8 +92,8 @@ const storyOf = async (asked: PageAsked, { path, own, by }: Story): Promise<Html
     { kind: 'feedback', filters: own, isOldestFirst: false, limit: LATEST },
     undefined,
   )
-  return html`${spanText(spanned)} ${await filterForm(asked, { path, hasSpan: true })} ${tiles(site, spanned, spans)}
-    ${trend(site, spanned, spans.steps)}
+  return html`${await spanText(asked, spanned)} ${await filterForm(asked, { path, hasSpan: true })}
+    ${tiles(site, spanned, spans)} ${trend(site, spanned, spans.steps)}
     ${by.map((name, at) => {
       const groups = inOrder(spans.of[at]!, 'feedback', MOST_OF_ACCOUNT)
       return groups.length === 0

@@ -27,8 +27,9 @@ export const firstPage = async (asked: PageAsked): Promise<InsightPage> => {
     SpanGroups,
     SpanGroups,
   ]
-  const main = html`${spanText(spanned)} ${await filterForm(asked, { path: '', hasSpan: true })}
-  ${unknownWords(spans.unknownWords)} ${await alertList(asked, spanned)} ${tiles(site, spanned, spans)}
+  const main = html`${await spanText(asked, spanned)} ${await filterForm(asked, { path: '', hasSpan: true })}
+  ${unknownWords(spans.unknownWords)}
+  ${Object.keys(spanned.filters).length === 0 ? await alertList(asked, spanned) : html``} ${tiles(site, spanned, spans)}
   ${themeChanges(site, spanned, themes)} ${trend(site, spanned, spans.steps)}
   ${part({ site, spanned, title: 'Themes with the most feedback', by: 'theme', more: '/themes' }, inOrder(themes, 'feedback', MOST))}
   ${part({ site, spanned, title: 'Accounts with the most bad ratings', by: 'account', more: '/accounts' }, inOrder(accounts, 'bad', MOST).filter(hasKey))}
@@ -51,7 +52,7 @@ const themeChanges = (site: Site, spanned: Spanned, themes: SpanGroups): Html =>
   const grown = inOrder(named, 'growth', MOST).filter(({ before, after }) => after.feedback > before.feedback)
   const news = grown.filter(({ before, after }) => before.feedback === 0 && after.feedback >= LEAST_NEW)
   const fallen = inOrder(named, 'fall', MOST).filter(({ before, after }) => after.feedback < before.feedback)
-  return html`${part({ site, spanned, title: 'New themes', by: 'theme', isNews: true }, news)}
+  return html`${part({ site, spanned, title: 'New themes: without a text in the time before', by: 'theme', isNews: true }, news)}
   ${part(
     { site, spanned, title: 'Themes that grow', by: 'theme' },
     grown.filter((group) => !news.includes(group)),

@@ -29,7 +29,7 @@ export const groupsPage = async (asked: PageAsked): Promise<InsightPage> => {
   const groups = inOrder(spans.of[0]!, order, MOST)
   const name = by.replace(/^field\./, '')
   const query = { ...spanned.afterQuery, by }
-  const main = html`${spanText(spanned)}
+  const main = html`${await spanText(asked, spanned)}
     ${site.address === undefined ? html`` : dimensionLinks(site, spanned, { by, fields })}
     ${await filterForm({ ...asked, view: { ...view, by } }, { path: '/groups', hasSpan: true })}
     ${tiles(site, spanned, spans)}
@@ -66,7 +66,7 @@ export const sourcesPage = async (asked: PageAsked): Promise<InsightPage> => {
   const spanned = spannedOf(view, site.now)
   const spans = await spansOf(asked, spanned, { by: ['source'], orders: ['feedback'], limit: MOST_SOURCES })
   const groups = inOrder(spans.of[0]!, 'feedback', MOST_SOURCES)
-  const main = html`${spanText(spanned)} ${await filterForm(asked, { path: '/sources', hasSpan: true })}
+  const main = html`${await spanText(asked, spanned)} ${await filterForm(asked, { path: '/sources', hasSpan: true })}
     <section>
       <h2>Feedback and satisfaction</h2>
       ${groupTable(site, spanned, { name: 'Sources', by: 'source', groups })}

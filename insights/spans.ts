@@ -20,12 +20,17 @@ export const spansOf = async (
   return reads.spans({ by, orders, limit, filters, declared, before, after, unit })
 }
 
-/** Which days a page is about. */
-export const spanText = ({ afterQuery, beforeQuery }: Spanned): Html =>
-  html`<p class="span">
-    ${span(afterQuery)} (UTC), compared with the time of the same length before it, ${span(beforeQuery)}. Hidden
+/** Which days a page is about, and whether feedback goes back so far. */
+export const spanText = async ({ reads }: PageAsked, { afterQuery, beforeQuery, before }: Spanned): Promise<Html> => {
+  const first = await reads.list({ kind: 'feedback', limit: 1, isOldestFirst: true, filters: {}, after: undefined })
+  const { createdAt = before.from } = JSON.parse(first.records[0] ?? '{}') as { createdAt?: string }
+  const begin =
+    Date.parse(createdAt) > Date.parse(before.from) ? html` Feedback begins on ${dayOf(createdAt)}.` : html``
+  return html`<p class="span">
+    ${span(afterQuery)} (UTC), compared with the time of the same length before it, ${span(beforeQuery)}.${begin} Hidden
     feedback does not count.
   </p>`
+}
 
 const span = ({ createdFrom, createdTo }: Spanned['afterQuery']): Html =>
   html`<span class="days">${shortDay(createdFrom)}</span> to <span class="days">${shortDay(createdTo)}</span>`

@@ -57,7 +57,7 @@ export const themesPage = async (asked: PageAsked): Promise<InsightPage> => {
   const spans = await spansOf(asked, spanned, { by: ['theme'], orders: [order], limit: MOST })
   const [themes] = spans.of
   const groups = inOrder(themes!, order, MOST)
-  const main = html`${spanText(spanned)} ${await filterForm(asked, { path: '/themes', hasSpan: true })}
+  const main = html`${await spanText(asked, spanned)} ${await filterForm(asked, { path: '/themes', hasSpan: true })}
     <section>
       <h2>Themes</h2>
       ${orderLinks(site, '/themes', { query: spanned.afterQuery, orders: ORDERS, now: order })}
@@ -85,6 +85,8 @@ const closedThemes = (site: Site, themes: readonly NamedTheme[]): Html => {
       </section>`
 }
 
+const TITLES = { account: 'Who says it: the largest accounts', source: 'Sources', kind: 'Kinds' } as const
+
 /** One theme: how it develops, who says it, and its texts. */
 export const themePage = async (asked: PageAsked, id: string): Promise<InsightPage | NoPage> => {
   const { site, view, reads } = asked
@@ -99,16 +101,14 @@ export const themePage = async (asked: PageAsked, id: string): Promise<InsightPa
   const by = ['account', 'source', 'kind'] as const
   const spans = await spansOf(own, spanned, { by, orders: ['feedback', 'contractValue'], limit: MOST_OF_THEME })
   const filters = { ...spanned.filters, createdFrom: spanned.after.from, createdTo: spanned.after.to }
-  const texts = await readListed(
-    reads,
-    { kind: 'feedback', filters, isOldestFirst: false, limit: TEXTS_OF_A_PAGE },
-    undefined,
-  )
-  const main = html`${spanText(spanned)} ${await filterForm(asked, { path: `/themes/${id}`, hasSpan: true })}
-    ${stateOf(site, theme, themes)} ${tiles(site, spanned, spans)} ${trend(site, spanned, spans.steps)}
+  const asTexts = { kind: 'feedback', filters, isOldestFirst: false, limit: TEXTS_OF_A_PAGE } as const
+  const texts = await readListed(reads, asTexts, undefined)
+  const form = await filterForm(asked, { path: `/themes/${id}`, hasSpan: true })
+  const main = html`${await spanText(asked, spanned)} ${form} ${stateOf(site, theme, themes)}
+    ${tiles(site, spanned, spans)} ${trend(site, spanned, spans.steps)}
     ${by.map((name, at) => {
       const groups = inOrder(spans.of[at]!, name === 'account' ? 'contractValue' : 'feedback', MOST_OF_THEME)
-      const title = name === 'account' ? 'Who says it: the largest accounts' : name === 'source' ? 'Sources' : 'Kinds'
+      const title = TITLES[name]
       return groups.length === 0
         ? html``
         : html`<section>
