@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { describe, it } from 'node:test'
-import { isJsonObject, type JsonValue } from '../../../contract/json.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../../contract/json.ts'
 import { document, objectsIn, operations, resolve, resolved } from './openapi-document.ts'
 
 describe('the OpenAPI document', () => {
