@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { describe, it } from 'node:test'
-import { isJsonObject, type JsonObject, type JsonValue } from '../../../contract/json.ts'
+import { isJsonObject, type JsonValue } from '../../../contract/json.ts'
 import { document, objectsIn, operations, resolve, resolved } from './openapi-document.ts'
 
 describe('the OpenAPI document', () => {
@@ -61,7 +61,7 @@ describe('the OpenAPI document', () => {
   it('opens with the first request, and ends with the answers of the runtime', () => {
     const info = document['info']
     assert.ok(isJsonObject(info) && typeof info['description'] === 'string')
-    const [first] = Object.keys(document['paths'] as JsonObject)
+    const [first] = Object.keys(document.paths)
     const notes = [...info['description'].matchAll(/<summary>(.+)<\/summary>/g)].map(([, title]) => title)
     assert.ok(info['description'].indexOf(`$FEEDBACK_URL${first}`) < info['description'].indexOf('<summary>'))
     assert.equal(notes.at(-1), 'Answers of the runtime')
