@@ -29,7 +29,7 @@ import type { IntakeDependencies } from './submit/intake.ts'
 import type { PressureWatch } from './submit/pressure.ts'
 
 // Short, since a request waits for its token and then for each look-up while Postgres hangs.
-export const TOKEN_TIMEOUT_MS = 750
+const TOKEN_TIMEOUT_MS = 750
 export const LOOK_UP_TIMEOUT_MS = 1_250
 const MINUTE_MS = 60_000
 

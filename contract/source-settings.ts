@@ -17,9 +17,8 @@ export const NO_SOURCE = `text of 1 to ${MAX_IDENTIFIER_CHARACTERS} characters, 
 export const isSourceName = (name: string): boolean =>
   name.trim() !== '' && !name.includes('\0') && [...name].length <= MAX_IDENTIFIER_CHARACTERS
 
-export const NO_FIELD_NAME = '1 to 64 letters of English, digits, _ and -, beginning with a letter'
-export const NO_FIELD_PATH =
-  'the name of a member, or names of nested members with dots between, in 1 to 512 characters'
+const NO_FIELD_NAME = '1 to 64 letters of English, digits, _ and -, beginning with a letter'
+const NO_FIELD_PATH = 'the name of a member, or names of nested members with dots between, in 1 to 512 characters'
 export const TOO_MANY_FIELDS = `at most ${MAX_WORKSPACE_FIELDS} names in all sources of the workspace`
 export const FIELD_OWNERS = ['feedback', 'contact', 'account'] as const
 

@@ -5,11 +5,11 @@ import type { JsonObject } from './json.ts'
 import { asExpected } from './loose-form.ts'
 import { RECORD_KINDS } from './record-schemas.ts'
 
-export const NO_WEBHOOK_URL = 'an address such as https://example.com/hooks, without a user name and password'
+const NO_WEBHOOK_URL = 'an address such as https://example.com/hooks, without a user name and password'
 const MOST_URL_CHARACTERS = 2_000
 const MS_PER_DAY = 86_400_000
 
-export const isWebhookUrl = (given: string): boolean => {
+const isWebhookUrl = (given: string): boolean => {
   if (given.length > MOST_URL_CHARACTERS || !URL.canParse(given)) return false
   const { protocol, username, password } = new URL(given)
   return ['http:', 'https:'].includes(protocol) && username + password === ''

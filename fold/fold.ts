@@ -197,7 +197,7 @@ type Subject = Link | string | null
 /** Own ids of stored contacts or accounts. */
 type FoldedIds = { kind: 'contact' | 'account'; ids: readonly string[] }
 
-export type FoldedSubmission = { submission: Submission; state: 'applied' | 'superseded'; subject: Subject }
+type FoldedSubmission = { submission: Submission; state: 'applied' | 'superseded'; subject: Subject }
 
 /** The receipt of a submission that was appended again has the original number. */
 const receiptRow = ({ submission, state, subject }: FoldedSubmission): ReceiptRow => {

@@ -113,7 +113,7 @@ const numbersOf = ({ firstNumber, listedNumber, lastNumber, newestNumber }: Prof
 })
 
 /** `root`: the profile that absorbs the other members. */
-export type ProfileGroup = { root: Profile; members: readonly Profile[] }
+type ProfileGroup = { root: Profile; members: readonly Profile[] }
 
 const isEmpty = (object: object): boolean => {
   for (const _ in object) return false

@@ -5,7 +5,7 @@ import lists from './data/opinions.json' with { type: 'json' }
 import vader from './data/vader.json' with { type: 'json' }
 
 /** Praise and blame in a text: how much, where, and with which marks. */
-export type Opinions = {
+type Opinions = {
   readonly good: number
   readonly bad: number
   /** Of the last third of the text, where people sum up. */

@@ -1,8 +1,8 @@
 /** A text that a person placed: its terms and its theme. */
-export type PlacedExample = { readonly terms: readonly number[]; readonly theme: number }
+type PlacedExample = { readonly terms: readonly number[]; readonly theme: number }
 
 /** The theme of a text by examples, with its probability. */
-export type LikeExamples = { readonly theme: number; readonly probability: number }
+type LikeExamples = { readonly theme: number; readonly probability: number }
 
 /** From this probability on, a text may be moved. */
 export const SURE_PLACE = 0.51

@@ -1,49 +1,15 @@
 import { lookup, type LookupAddress, type LookupAllOptions } from 'node:dns'
-import { BlockList, isIP, type LookupFunction } from 'node:net'
+import { isIP, type LookupFunction } from 'node:net'
+import ipaddr from 'ipaddr.js'
 
-/**
- * IPv4 addresses outside the public internet (RFC 6890 and its registries): private, loopback,
- * link-local, shared, multicast and reserved.
- */
-const NOT_PUBLIC_IPV4 = new BlockList()
-for (const [network, bits] of [
-  ['0.0.0.0', 8],
-  ['10.0.0.0', 8],
-  ['100.64.0.0', 10],
-  ['127.0.0.0', 8],
-  ['169.254.0.0', 16],
-  ['172.16.0.0', 12],
-  ['192.0.0.0', 24],
-  ['192.0.2.0', 24],
-  ['192.88.99.0', 24],
-  ['192.168.0.0', 16],
-  ['198.18.0.0', 15],
-  ['198.51.100.0', 24],
-  ['203.0.113.0', 24],
-  ['224.0.0.0', 4],
-  ['240.0.0.0', 4],
-] as const)
-  NOT_PUBLIC_IPV4.addSubnet(network, bits, 'ipv4')
-
-/**
- * Global unicast addresses. Some of their ranges are not public: documentation, tests, and tunnels
- * to IPv4 addresses.
- */
-const UNICAST_IPV6 = new BlockList()
-UNICAST_IPV6.addSubnet('2000::', 3, 'ipv6')
-const NOT_PUBLIC_IPV6 = new BlockList()
-for (const [network, bits] of [
-  ['2001::', 23],
-  ['2001:db8::', 32],
-  ['2002::', 16],
-  ['3fff::', 20],
-] as const)
-  NOT_PUBLIC_IPV6.addSubnet(network, bits, 'ipv6')
+/** All global unicast addresses of IPv6. ipaddr.js knows only the special ranges. */
+const UNICAST_IPV6 = ipaddr.parseCIDR('2000::/3')
 
 export const isPublicAddress = (address: string): boolean => {
-  if (isIP(address) === 4) return !NOT_PUBLIC_IPV4.check(address, 'ipv4')
-  if (isIP(address) !== 6) return false
-  return UNICAST_IPV6.check(address, 'ipv6') && !NOT_PUBLIC_IPV6.check(address, 'ipv6')
+  // ipaddr.js also accepts unusual forms, such as 127.1.
+  if (isIP(address) === 0) return false
+  const parsed = ipaddr.parse(address)
+  return parsed.range() === 'unicast' && (parsed.kind() === 'ipv4' || parsed.match(UNICAST_IPV6))
 }
 
 /** The code of the error for a host with an address outside the public internet. */

@@ -77,7 +77,7 @@ describe('the documents', () => {
 
   it('exist if the code names them', () => {
     const named = readSourceFiles(root).flatMap(({ path, text }) =>
-      [...text.matchAll(/\bdocs\/[\w-]+\.md\b/g)].map(([name]) => ({ path, name })),
+      [...text.matchAll(/\bdocs\/[\w/-]+\.md\b/g)].map(([name]) => ({ path, name })),
     )
     assert.ok(named.length > 0)
     assert.deepEqual(

@@ -7,6 +7,7 @@ import { findEnvironmentAccess } from './environment-access.ts'
 import { findImportViolations } from './import-rule.ts'
 import { findReadmeFaults, foldersOf } from './room-readmes.ts'
 import { findVagueWords } from './plain-words.ts'
+import { findLargeRooms } from './room-size.ts'
 import { readSourceFiles, SOURCES } from './source-files.ts'
 import { findLongSql } from './sql-size.ts'
 import { readTrackedFiles } from './tracked-files.ts'
@@ -54,6 +55,7 @@ const CHECKS: Readonly<Record<string, () => CheckOutcome>> = {
   'imports between rooms': () => fromFindings(findImportViolations(readSourceFiles(root))),
   'names of types': () => fromFindings(findDoubleTypeNames(readSourceFiles(root))),
   'READMEs of the rooms': () => fromFindings(findReadmeFaults(foldersOf(readTrackedFiles(root)))),
+  'size of the rooms': () => fromFindings(findLargeRooms(readSourceFiles(root))),
   'long SQL': () => fromFindings(findLongSql(readTrackedFiles(root))),
   'vague words': () => fromFindings(findVagueWords(readTrackedFiles(root))),
   'known vulnerabilities of dependencies': auditDependencies,

@@ -1,7 +1,8 @@
 import { posix } from 'node:path'
 import type { TextFile } from './source-files.ts'
 
-const SERVICE_ROOMS = [
+/** The rooms of the product. */
+export const SERVICE_ROOMS = [
   'client',
   'contract',
   'fold',
@@ -11,6 +12,8 @@ const SERVICE_ROOMS = [
   'health',
   'insights',
   'api',
+  'api/openapi',
+  'api/mcp',
   'tagger',
   'meaning',
   'alerts',
@@ -37,7 +40,10 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   fold: ['contract'],
   db: ['contract', 'fold', 'runtime'],
   health: ['contract', 'runtime', 'queue', 'db'],
-  api: ['contract', 'runtime', 'queue', 'db', 'health', 'tagger', 'insights'],
+  api: ['contract', 'runtime', 'queue', 'db', 'health', 'tagger', 'insights', 'api/openapi', 'api/mcp'],
+  'api/openapi': ['contract', 'runtime', 'db', 'api'],
+  // The interface of agents reads as the lists over HTTP do.
+  'api/mcp': ['contract', 'runtime', 'db', 'tagger', 'api'],
   // Pages for people who read, from the reads that its callers bring. The tagger reads searched words.
   insights: ['contract', 'runtime', 'db', 'tagger'],
   // The tagger uses neither Postgres nor Redis.
@@ -74,7 +80,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 /** Packages that belong to one room. The rooms in WITH_ALL_PACKAGES may import them, too. */
 const ONLY_IN: Readonly<Record<string, string>> = {
   '@bull-board/api': 'api',
-  '@modelcontextprotocol/server': 'api',
+  '@modelcontextprotocol/server': 'api/mcp',
   '@elysiajs/bearer': 'api',
   bullmq: 'queue',
   elysia: 'api',
@@ -131,7 +137,8 @@ const judge = (found: ImportStatement): string[] => {
   return allowed ? [] : [`${where}: ${room} may not import ${target}`]
 }
 
-const roomOf = (path: string): string | undefined => {
+/** The room of a file; undefined if it belongs to none. */
+export const roomOf = (path: string): string | undefined => {
   // Longest name first, so that cli/import does not match cli.
   return Object.keys(MAY_IMPORT)
     .toSorted((a, b) => b.length - a.length)

@@ -93,6 +93,11 @@ const STYLE = `body {
 html:not(.dark-mode) body {
   background: #fafafa;
 }
+.swagger-ui summary {
+  font-size: 14px;
+  line-height: 1.6;
+  cursor: pointer;
+}
 .dark-mode .swagger-ui :is(td.header-col, .examples-select__section-label) {
   color: #e4e6e6;
 }

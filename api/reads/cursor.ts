@@ -5,7 +5,7 @@ import type { FeedbackFilters } from '../../db/reads/filters.ts'
 import type { Refusal } from '../http/refusal.ts'
 
 /** What a cursor belongs to: a list with its filters and order. */
-export type ListIdentity = { filters: FeedbackFilters } & Readonly<Record<string, unknown>>
+type ListIdentity = { filters: FeedbackFilters } & Readonly<Record<string, unknown>>
 
 export const BAD_CURSOR: Refusal = {
   refused: 'invalid',

@@ -45,7 +45,7 @@ export type Intake<Known extends keyof Results<Operation> = never, O extends Ope
 export type Valid = 'workspaceId' | 'body' | 'idempotency'
 
 /** Accepted by this request or by an earlier one with the same idempotency key. */
-export type Admitted = Extract<Admission, { outcome: 'admitted' | 'repeated' }>
+type Admitted = Extract<Admission, { outcome: 'admitted' | 'repeated' }>
 
 /** An intake that ends in a refusal. `bucket`: the rest of the limit, if a step has read it. */
 export type RefusedIntake = { refusal: Refusal; bucket?: Bucket | undefined }

@@ -18,7 +18,7 @@ npm run restore reads the folder, also on another machine.`
 const OWNER_ONLY_FOLDER = 0o700
 
 const CITUS =
-  'The tables are distributed with Citus, which has no common moment of all nodes. Back up the nodes as docs/operate.md describes ("Backups").'
+  'The tables are distributed with Citus, which has no common moment of all nodes. Back up the nodes as docs/operate/backups.md describes.'
 
 /** Makes the folder of the draft. A folder that exists may belong to another backup that runs. */
 const makeDraft = async (draft: string): Promise<void> => {

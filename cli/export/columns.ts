@@ -53,7 +53,7 @@ export const valuesOf = (columns: Columns, record: string): (string | undefined)
 const WITH_EXPONENT = /^(-?)(\d+)(?:\.(\d+))?e([+-]?\d+)$/i
 
 /** The same number in digits: 1000000000000000 for 1e+15. */
-export const withoutExponent = (number: string): string => {
+const withoutExponent = (number: string): string => {
   const [, sign, whole = '', fraction = '', exponent] = WITH_EXPONENT.exec(number) ?? []
   if (sign === undefined) return number
   const digits = whole + fraction

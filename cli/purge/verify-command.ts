@@ -20,7 +20,7 @@ Exit code 0: the search has found nothing. 1: it has found something, or the com
 const OPTIONS = ['id', 'email', 'text'] as const
 
 /** No command of Redis can read the files of its snapshots. */
-const SNAPSHOTS = 'not searched: snapshots of Redis (docs/operate.md, "Redis")'
+const SNAPSHOTS = 'not searched: snapshots of Redis (docs/operate/servers.md, "Redis")'
 
 const NO_TABLES = 'The database has no tables in this schema. Check DATABASE_URL and DATABASE_SCHEMA.'
 

@@ -3,7 +3,7 @@ import type { TaggingJob } from '../../contract/jobs.ts'
 import { addTagging, type JobQueues } from './job-queues.ts'
 
 /** How long the texts of short strides wait for further texts. */
-export const PUT_OFF_MS = 1_000
+const PUT_OFF_MS = 1_000
 /** A job with this many texts does not wait. */
 export const TEXTS_OF_A_JOB = 100
 

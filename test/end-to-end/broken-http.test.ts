@@ -172,7 +172,7 @@ describe('HTTP that is broken, rare or cut off', () => {
     const untilClosed = (pieces: readonly Piece[]): Promise<Seen> =>
       exchange(service.urls[0]!, { pieces, isEnough: ({ isClosed }) => isClosed, withinMs: SLOW_WITHIN_MS })
 
-    // On Deno a proxy has to limit the time of a head, as docs/operate.md says.
+    // On Deno a proxy has to limit the time of a head, as docs/operate/servers.md says.
     if (SERVICE_RUNTIME === 'bun') {
       it('with the head of a request is cut off', async () => {
         const heads = [[], [START], [`${START}X-Slow: `, ...trickle]]

@@ -222,11 +222,11 @@ describe('metrics', () => {
   const DASHBOARD = 'api/operators/grafana-dashboard.json'
   const RULES = 'api/operators/alert-rules.yaml'
 
-  it('are all on the dashboard and in docs/operate.md; these and the alert rules name no other metrics', async () => {
+  it('are all on the dashboard and in docs/operate/watch.md; these and the alert rules name no other metrics', async () => {
     const types = `${await ofApi()}${await ofWorker()}`.matchAll(/^# TYPE (feedback_insights_\w+)/gm)
     const exists = new Set([...types].map(([, name]) => name!))
     assert.deepEqual([...exists.symmetricDifference(namesIn(read(DASHBOARD)))], [])
-    assert.deepEqual([...exists.symmetricDifference(namesIn(read('docs/operate.md')))], [])
+    assert.deepEqual([...exists.symmetricDifference(namesIn(read('docs/operate/watch.md')))], [])
     const inRules = namesIn(read(RULES))
     assert.ok(inRules.size > 5)
     assert.deepEqual([...inRules.difference(exists)], [])

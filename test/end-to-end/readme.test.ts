@@ -42,6 +42,9 @@ const IN_TURN = [
   'docs/queries.md',
   'docs/import.md',
   'docs/tags.md',
+  'docs/operate/processes.md',
+  'docs/operate/tokens.md',
+  'docs/operate/watch.md',
   'docs/operate.md',
   'docs/read.md',
 ]

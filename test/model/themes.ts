@@ -9,7 +9,7 @@ export type Theme = {
   readonly numbers: Readonly<Record<string, number>>
 }
 
-export type ThemeState = { themes: Map<string, Theme>; feedbacks: Map<string, Feedback> }
+type ThemeState = { themes: Map<string, Theme>; feedbacks: Map<string, Feedback> }
 
 export const createTheme = (state: ThemeState, submission: SubmissionOf<'create_theme'>): 'applied' | 'superseded' => {
   const { submissionId: id, number, originalNumber, body } = submission

@@ -22,7 +22,7 @@ const PASSWORDS = ['superuser-password', 'owner-password']
 /** Files that a backup leaves out, such as the lock of the server, and the WAL (it is archived). */
 const LEFT_OUT = /^(?:postmaster\.(?:pid|opts)|(?:pg_wal|pg_replslot|pg_stat_tmp)\/.*|(?:.*\/)?pgsql_tmp.*)$/
 
-/** Starts a new server below `directory` that archives its WAL, with the command of operate.md. */
+/** Starts a new server below `directory` that archives its WAL, with the command of docs/operate/backups.md. */
 export const startArchivedPostgres = async (directory: string): Promise<ArchivedPostgres> => {
   const [dataDir, archive] = [join(directory, 'postgres'), join(directory, 'archive')]
   const cluster = join(dataDir, 'cluster')

@@ -28,7 +28,7 @@ export const syncEachSecond = (dataDir: string, log: (line: string) => void): ((
 }
 
 /** Redis keeps the file in several parts, and replaces them when it rewrites the file. */
-export const syncAppendOnlyFile = async (dataDir: string): Promise<void> => {
+const syncAppendOnlyFile = async (dataDir: string): Promise<void> => {
   for (const name of await readdir(dataDir, { recursive: true })) {
     if (name.endsWith('.aof')) await syncFile(join(dataDir, name))
   }

@@ -58,6 +58,15 @@ describe('the OpenAPI document', () => {
     )
   }
 
+  it('opens with the first request, and ends with the answers of the runtime', () => {
+    const info = document['info']
+    assert.ok(isJsonObject(info) && typeof info['description'] === 'string')
+    const [first] = Object.keys(document.paths)
+    const notes = [...info['description'].matchAll(/<summary>(.+)<\/summary>/g)].map(([, title]) => title)
+    assert.ok(info['description'].indexOf(`$FEEDBACK_URL${first}`) < info['description'].indexOf('<summary>'))
+    assert.equal(notes.at(-1), 'Answers of the runtime')
+  })
+
   it('names no host, except in examples', () => {
     assert.doesNotMatch(JSON.stringify(document).replaceAll(/https:\/\/\w+\.example\//g, ''), /https?:\/\//)
   })
