@@ -1,5 +1,6 @@
 import process from 'node:process'
 import { parseArgs } from 'node:util'
+import { printHelp } from '../runtime/print-help.ts'
 import { simulate } from './simulate.ts'
 
 const USAGE = `usage: npm run alerts -- simulate [--quarters 200] [--texts 100] [--bursts 0] [--seed 1]
@@ -13,6 +14,7 @@ const numberOf = (text: string): number => {
 }
 
 const main = (): void => {
+  printHelp(USAGE)
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {

@@ -51,7 +51,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // Decides by what the tagger reads in a text, and by sums that the caller brings.
   meaning: ['contract', 'runtime', 'tagger'],
   // Decides by counts that the caller brings.
-  alerts: ['contract'],
+  alerts: ['contract', 'runtime'],
   worker: ['contract', 'fold', 'runtime', 'queue', 'db', 'tagger', 'meaning', 'alerts'],
   cli: [
     'contract',

@@ -26,7 +26,7 @@ import { until } from '../support/until.ts'
 
 const SECOND = 1_000_000
 /** The number of tasks that need Postgres while a log has entries. */
-const TASKS = 10
+const TASKS = 11
 const TAKE = takeSettings({ redoMs: 60_000 })
 
 describe('maintenance', () => {
