@@ -44,7 +44,6 @@ const figure = (what: string, [ours, compared]: readonly [Measure, Measure?], bo
 })
 
 const readWithin300 = (name: Measure): Line => figure(name, [name], { required: 300 })
-
 const less = (line: Line): Line => ({ ...line, good: 'less' })
 
 const linesFor = (config: BenchConfig): readonly Line[] => [
