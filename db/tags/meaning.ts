@@ -27,10 +27,13 @@ export const recallThemes = async (
 }
 
 /** `hashes`: in their stored form (`storedHashes`). */
-export const recallSums = (sql: Sql, workspaceId: string, hashes: Iterable<number>): Promise<KnownSum[]> =>
-  sql<KnownSum[]>`
-    select hash::float8 as hash, texts_with as "textsWith", to_json(cells) as cells, to_json(texts) as texts
-    from known_meaning(${workspaceId}::uuid, ${[...hashes]}::bigint[])`.execute()
+export const recallSums = async (sql: Sql, workspaceId: string, hashes: Iterable<number>): Promise<KnownSum[]> => {
+  // One value: thousands of small rows cost more to read.
+  const [row] = await sql<[{ sums: [number, number, number[], number[]][] | null }]>`
+    select json_agg(json_build_array(hash, texts_with, cells, texts)) as sums
+    from known_meaning(${workspaceId}::uuid, ${[...hashes]}::bigint[])`
+  return (row.sums ?? []).map(([hash, textsWith, cells, texts]) => ({ hash, textsWith, cells, texts }))
+}
 
 /** Stored feedback that may be near-identical: `bands`: the bands that it shares. */
 export type NearText = { id: string; bands: number[]; marks: Uint8Array; similarId: string | null }

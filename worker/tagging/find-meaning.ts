@@ -63,24 +63,31 @@ export const findMeaning = async (
 const readTexts = (realm: Realm, texts: readonly TaggedText[]): { meant: MeantText[]; titles: Map<number, string> } => {
   const seed = keyedHash(realm.hashKey, JSON.stringify([realm.workspaceId, 'text_band'])).readUInt32BE()
   const titles = new Map<number, string>()
-  const meant = texts.map(({ stored, analysis, share }): MeantText => {
+  const reads = texts.map(({ analysis, share }) => {
     const read = readMeaning(analysis, seed)
-    const terms = [...share.terms.keys()]
-    const tags = [...share.tags.keys()].map(hashTerm)
-    const hashes = storedHashes(realm, [...terms, ...tags, ...read.cues])
-    const storedTags = hashes.slice(terms.length, terms.length + tags.length)
-    for (const [at, ofTag] of [...share.tags.values()].entries())
-      titles.set(storedTags[at]!, [...ofTag.keys()][0] ?? '')
+    return { read, terms: [...share.terms.keys()], tags: [...share.tags.keys()].map(hashTerm) }
+  })
+  const stored = storedHashes(
+    realm,
+    reads.flatMap(({ read, terms, tags }) => [...terms, ...tags, ...read.cues]),
+  )
+  let place = 0
+  const next = (count: number): number[] => stored.slice(place, (place += count))
+  const meant = texts.map(({ stored: text, share }, at): MeantText => {
+    const { read, terms, tags } = reads[at]!
+    const [storedTerms, storedTags, cues] = [next(terms.length), next(tags.length), next(read.cues.length)]
+    for (const [of, ofTag] of [...share.tags.values()].entries())
+      titles.set(storedTags[of]!, [...ofTag.keys()][0] ?? '')
     return {
-      id: stored.id,
-      terms: hashes.slice(0, terms.length),
+      id: text.id,
+      terms: storedTerms,
       tags: storedTags,
-      read: { ...read, cues: hashes.slice(terms.length + tags.length) },
+      read: { ...read, cues },
       labels: {
-        mood: stored.satisfaction === null ? undefined : moodOfSatisfaction(stored.satisfaction),
-        kind: stored.kind ?? undefined,
+        mood: text.satisfaction === null ? undefined : moodOfSatisfaction(text.satisfaction),
+        kind: text.kind ?? undefined,
       },
-      known: stored.theme === null ? undefined : { theme: stored.theme, by: stored.themeBy ?? 'likeness' },
+      known: text.theme === null ? undefined : { theme: text.theme, by: text.themeBy ?? 'likeness' },
     }
   })
   return { meant, titles }
