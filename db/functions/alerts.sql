@@ -58,8 +58,10 @@ begin
     ) as n;
   end if;
   if not lock_progress(ws) then return false; end if;
-  update alert_look as k set position = up_to, stale_days = array(
-    select distinct d.day from unnest(k.stale_days || days) as d (day) where d.day between first_day and today order by d.day)
+  l.stale_days := (select k.stale_days from alert_look as k where k.workspace_id = ws);
+  days := array(
+    select distinct d.day from unnest(l.stale_days || days) as d (day) where d.day between first_day and today order by d.day);
+  update alert_look as k set position = up_to, stale_days = days
   where k.workspace_id = ws and k.position is not distinct from l.position;
   return seen = at_once;
 end $$;
