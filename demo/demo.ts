@@ -40,7 +40,9 @@ const runDemo = async (sql: Sql): Promise<void> => {
   print(
     '\nThe feedback has the sources demo and demo-survey in the workspace of your token. docs/queries.md has questions to ask.',
   )
-  print('To read it as people do, open /insights on the same host and port. As one file: npm run report -- --out report.html')
+  print(
+    'To read it as people do, open /insights on the same host and port. As one file: npm run report -- --out report.html',
+  )
 }
 
 /** A repeated batch does no harm, since every record has its own id. */
