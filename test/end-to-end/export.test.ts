@@ -9,6 +9,7 @@ import { outputOf, runCommand } from '../support/command.ts'
 import { ownWorkspace } from '../support/own-workspace.ts'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
+import { untilRead } from '../support/until-indexed.ts'
 
 const PROGRAM = 'cli/export/export-command.ts'
 const OWNER_ONLY = 0o600
@@ -38,6 +39,7 @@ describe('npm run export', () => {
       },
     }))
     await service.submitAll(items)
+    await untilRead(service.all, service.workspaceId)
   })
   after(() => service?.stop())
 

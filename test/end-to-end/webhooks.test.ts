@@ -7,6 +7,7 @@ import { outputOf, runCommand } from '../support/command.ts'
 import { serveHttp } from '../support/http-server.ts'
 import { submissionIdOf } from '../support/service.ts'
 import { sharedService } from '../support/shared-service.ts'
+import { untilRead } from '../support/until-indexed.ts'
 import { until } from '../support/until.ts'
 
 const service = await sharedService()
@@ -49,6 +50,7 @@ describe('webhooks', () => {
 
   it('receive each change after their creation, with a signature', async () => {
     await say('before the webhook')
+    await untilRead(service.all, service.workspaceId)
     const { received, url, stop } = await createReceiver(() => ({ status: 204 }))
     const { id, secret } = await create(url)
     const ids = [await say('first'), await say('second')]

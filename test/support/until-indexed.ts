@@ -16,3 +16,10 @@ export const untilIndexed = (sql: Sql, workspaceId: string): Promise<unknown> =>
       ) as "isIndexed"`
     return row.isIndexed
   })
+
+/** Waits until the tagger has read all feedback: then no record changes by itself. */
+export const untilRead = (sql: Sql, workspaceId: string): Promise<unknown> =>
+  until('the tagger has read all feedback', async () => {
+    const unread = await sql`select from feedback where workspace_id = ${workspaceId} and tagger_version is null`
+    return unread.count === 0
+  })
