@@ -47,8 +47,8 @@ const REST_DAYS = 28
 const MOST_TAGS_OF_A_DAY = 3
 
 /**
- * Finds what to tell of a workspace. The same history gives the same alerts. The looks of a day, and the
- * windows, see mostly the same people. So the allowed rate is shared among days and keys alone.
+ * Finds what to tell of a workspace. The same history gives the same alerts. The looks of one day see
+ * mostly the same people, and so do the windows. So days and keys share the allowed rate, and they do not.
  */
 export const findAlerts = (history: CountedDays, told: readonly Told[]): FoundAlert[] => {
   const resting = new Set(told.filter(({ daysAgo }) => daysAgo < REST_DAYS).map(nameOf))

@@ -295,7 +295,7 @@ export type WebhookSettings = {
     | undefined
   /** Posts changed feedback only if it matches, as in `GET /feedbacks`. Tombstones are posted in any case. */
   readonly filter?: FeedbackFilters | null | undefined
-  /** Whether feedback waits for its generated tags, for a minute at most, so that it comes as one message. */
+  /** Whether feedback waits until the tagger has read it, for a minute at most, so that it comes with tags, kind and theme. */
   readonly holdUntilTagged?: boolean | null | undefined
   /** The form of the messages. `slack`: a text for an incoming webhook of Slack, for alerts and digests alone. */
   readonly format?: 'standard' | 'slack' | undefined

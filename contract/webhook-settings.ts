@@ -47,7 +47,7 @@ export const webhookSettings = object(
     ),
     holdUntilTagged: about(
       v.nullish(flag),
-      'Whether feedback waits for its generated tags, for a minute at most, so that it comes as one message.',
+      'Whether feedback waits until the tagger has read it, for a minute at most, so that it comes with tags, kind and theme.',
     ),
     format: about(
       v.nullish(v.picklist(WEBHOOK_FORMATS, WEBHOOK_FORMATS.join(' or '))),

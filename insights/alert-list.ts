@@ -31,10 +31,8 @@ export const alertList = async ({ site, reads }: PageAsked, { after }: Spanned):
   </section>`
 }
 
-const NAMES = { theme: 'theme', kind: 'kind', tag: 'tag', source: 'source', account: 'account' } as const
-
 const headOf = ({ subject, change, name, source, kind }: Alert): Html => {
-  const named = html`${NAMES[subject as keyof typeof NAMES]} ${label(name ?? source ?? kind ?? 'without a name')}`
+  const named = html`${subject} ${label(name ?? source ?? kind ?? 'without a name')}`
   switch (change) {
     case 'new':
       return html`New ${named}`
