@@ -6,6 +6,7 @@ import type { Spanned, ViewQuery } from './view.ts'
 
 /** A page shows at most so many alerts. */
 const MOST = 8
+const BEFORE_ALL_IDS = '00000000-0000-0000-0000-000000000000'
 
 /** What the service told within the span without being asked, the latest first. */
 export const alertList = async ({ site, reads }: PageAsked, { after }: Spanned): Promise<Html> => {
@@ -14,14 +15,11 @@ export const alertList = async ({ site, reads }: PageAsked, { after }: Spanned):
     limit: MOST,
     isOldestFirst: false,
     filters: {},
-    after: undefined,
+    after: { at: after.to.slice(0, 'YYYY-MM-DD HH:MM:SS'.length).replace('T', ' '), id: BEFORE_ALL_IDS },
   })
   const alerts = records
     .map((record) => JSON.parse(record) as Alert)
-    .filter(
-      ({ createdAt }) =>
-        Date.parse(createdAt) >= Date.parse(after.from) && Date.parse(createdAt) < Date.parse(after.to),
-    )
+    .filter(({ createdAt }) => Date.parse(createdAt) >= Date.parse(after.from))
   if (alerts.length === 0) return html``
   return html`<section class="news">
     <h2>Alerts</h2>

@@ -219,6 +219,20 @@ describe('the pages of /insights', () => {
     assert.ok(followed > 30, String(followed))
   })
 
+  it('show the alerts of their span, whatever came after it', async () => {
+    await service.all`
+      insert into alert (workspace_id, id, subject, change, source, days, people, expected, created_at, change_position)
+      select w.id, gen_random_uuid(), 'source', 'unhappy', case when n = 1 then 'Early' else 'Late' end, 7, 9, 2.5,
+        case when n = 1 then timestamptz '2020-01-15T12:00:00Z' else '2020-03-01T12:00:00Z' end, n
+      from workspace as w cross join generate_series(1, 10) as n where w.name = ${name}`
+    const spanOf = async (query: string): Promise<string> => textOf((await reader.get(query)).text)
+    const early = await spanOf('?createdFrom=2020-01-01&createdTo=2020-01-31')
+    assert.match(early, /Less satisfied: source Early\s?: 9 people unhappy in 7 days up to 2020-01-15, where 2.5 were/)
+    assert.doesNotMatch(early, /source Late/)
+    assert.doesNotMatch(await spanOf('?createdFrom=2020-02-01&createdTo=2020-02-10'), /Less satisfied/)
+    await service.all`delete from alert where workspace_id = (select id from workspace where name = ${name})`
+  })
+
   it('compare with the time before, and say so', async () => {
     const { text } = await reader.get(`?createdFrom=${daysAgo(9).slice(0, 10)}&createdTo=${daysAgo(0).slice(0, 10)}`)
     const shown = textOf(text)
