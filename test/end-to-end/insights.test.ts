@@ -219,7 +219,7 @@ describe('the pages of /insights', () => {
     assert.ok(followed > 30, String(followed))
   })
 
-  it('show the alerts of their span, whatever came after it', async () => {
+  it('show the alerts of their span, also if later ones came', async () => {
     await service.all`
       insert into alert (workspace_id, id, subject, change, source, days, people, expected, created_at, change_position)
       select w.id, gen_random_uuid(), 'source', 'unhappy', case when n = 1 then 'Early' else 'Late' end, 7, 9, 2.5,
