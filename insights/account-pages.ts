@@ -86,7 +86,7 @@ const storyOf = async (asked: PageAsked, { path, own, by }: Story): Promise<Html
   const { site, view, reads } = asked
   const ownView = { ...view, query: { ...view.query, ...own } as ViewQuery, filters: { ...view.filters, ...own } }
   const spanned = spannedOf(ownView, site.now)
-  const spans = await spansOf(asked, spanned, { by, orders: ['feedback'], limit: MOST_OF_ACCOUNT })
+  const spans = await spansOf(asked, spanned, { by, orders: ['feedback'], limit: MOST_OF_ACCOUNT, countsPeople: true })
   const latest = await readListed(
     reads,
     { kind: 'feedback', filters: own, isOldestFirst: false, limit: LATEST },

@@ -19,7 +19,7 @@ export const firstPage = async (asked: PageAsked): Promise<InsightPage> => {
   const { site, view } = asked
   const spanned = spannedOf(view, site.now)
   const orders = ['feedback', 'growth', 'fall', 'bad'] as const
-  const spans = await spansOf(asked, spanned, { by: BY, orders, limit: MOST })
+  const spans = await spansOf(asked, spanned, { by: BY, orders, limit: MOST, countsPeople: true })
   const [themes, accounts, sources, kinds, projects] = spans.of as [
     SpanGroups,
     SpanGroups,

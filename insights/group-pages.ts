@@ -25,7 +25,7 @@ export const groupsPage = async (asked: PageAsked): Promise<InsightPage> => {
   const fields = [...new Set((await reads.fields()).map(({ name }) => `field.${name}`))]
   const spanned = spannedOf(view, site.now)
   const order = orderOf(view.order, ORDERS, 'feedback')
-  const spans = await spansOf(asked, spanned, { by: [by], orders: [order], limit: MOST })
+  const spans = await spansOf(asked, spanned, { by: [by], orders: [order], limit: MOST, countsPeople: true })
   const groups = inOrder(spans.of[0]!, order, MOST)
   const name = by.replace(/^field\./, '')
   const query = { ...spanned.afterQuery, by }

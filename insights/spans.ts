@@ -7,17 +7,23 @@ import { changeOf, dayOf, number, percent, signed, table, tile } from './parts.t
 import { type PageAsked, feedbackLink, type Site } from './site.ts'
 import { type ViewQuery, type Spanned, stepQuery, within } from './view.ts'
 
-type SpansAsked = { readonly by: readonly Dimension[]; readonly orders: readonly SpanOrder[]; readonly limit: number }
+type SpansAsked = {
+  readonly by: readonly Dimension[]
+  readonly orders: readonly SpanOrder[]
+  readonly limit: number
+  /** For tiles. */
+  readonly countsPeople?: boolean
+}
 
 export const spansOf = async (
   { reads }: PageAsked,
   spanned: Spanned,
-  { by, orders, limit }: SpansAsked,
+  { by, orders, limit, countsPeople = false }: SpansAsked,
 ): Promise<Spans> => {
   const { before, after, unit, filters } = spanned
   const isOfFields = filters.fields !== undefined || by.some((name) => name.startsWith('field.'))
   const declared = isOfFields ? await reads.fields() : []
-  return reads.spans({ by, orders, limit, filters, declared, before, after, unit })
+  return reads.spans({ by, orders, limit, filters, declared, before, after, unit, countsPeople })
 }
 
 /** Which days a page is about, and whether feedback goes back so far. */

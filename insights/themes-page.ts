@@ -99,7 +99,12 @@ export const themePage = async (asked: PageAsked, id: string): Promise<InsightPa
   }
   const spanned = spannedOf(own.view, site.now)
   const by = ['account', 'source', 'kind'] as const
-  const spans = await spansOf(own, spanned, { by, orders: ['feedback', 'contractValue'], limit: MOST_OF_THEME })
+  const spans = await spansOf(own, spanned, {
+    by,
+    orders: ['feedback', 'contractValue'],
+    limit: MOST_OF_THEME,
+    countsPeople: true,
+  })
   const filters = { ...spanned.filters, createdFrom: spanned.after.from, createdTo: spanned.after.to }
   const asTexts = { kind: 'feedback', filters, isOldestFirst: false, limit: TEXTS_OF_A_PAGE } as const
   const texts = await readListed(reads, asTexts, undefined)

@@ -29,8 +29,10 @@ const arrayType = (oid: number, read: (text: string) => string | number): postgr
     }),
 })
 
-const elementText = (element: Element): string =>
-  element === null ? 'NULL' : `"${String(element).replace(/["\\]/g, '\\$&')}"`
+const elementText = (element: Element): string => {
+  if (typeof element === 'number') return String(element)
+  return element === null ? 'NULL' : `"${element.replace(/["\\]/g, '\\$&')}"`
+}
 
 /**
  * The array types of the service's statements. Without them, the driver asks each new connection

@@ -54,21 +54,21 @@ begin
   into dimensions, keys, tags, periods, sources, ratings, counts, rated_counts, bad_counts, satisfactions
   from (
     select case
-        when grouping(day) = 0 then 'time'
+        when grouping(rating) = 0 then 'time'
         when grouping(account_id) = 0 then 'account'
         when grouping(contact_id) = 0 then case when is_alone then 'customer' else 'customer of account' end
         else case when grouping(project_id) = 0 then 'project' when grouping(theme_id) = 0 then 'theme' else 'kind' end
-          || case when grouping(part) = 0 then ' and time' else '' end
-      end as dimension, coalesce(project_id, account_id, contact_id, theme_id) as key, kind as tag, coalesce(day, part) as period, source,
+          || case when grouping(day) = 0 then ' and day' else '' end
+      end as dimension, coalesce(project_id, account_id, contact_id, theme_id) as key, kind as tag, day as period, source,
       rating, count(*) as feedback, count(satisfaction) as rated, count(*) filter (where satisfaction <= 0.4) as bad,
       coalesce(sum(satisfaction), 0) as satisfaction
     from f
     group by grouping sets (
-      (day, source, rating), (project_id, source), (project_id, part), (contact_id, is_alone, source), (account_id, source),
-      (theme_id, source), (theme_id, part), (kind, source), (kind, part))
+      (day, source, rating), (project_id, source), (project_id, day), (contact_id, is_alone, source), (account_id, source),
+      (theme_id, source), (theme_id, day), (kind, source), (kind, day))
     having grouping(account_id) = 1 or account_id is not null
     union all
-    select case when grouping(part) = 0 then 'tag and time' else 'tag' end, null, tag, part, source, null, count(*),
+    select case when grouping(part) = 0 then 'tag and week' else 'tag' end, null, tag, part, source, null, count(*),
       count(satisfaction), count(*) filter (where satisfaction <= 0.4), coalesce(sum(satisfaction), 0)
     from f cross join lateral unnest(f.tags) as t (tag)
     group by grouping sets ((tag, source), (tag, part))

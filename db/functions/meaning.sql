@@ -2,7 +2,7 @@
 -- change in the same call, under the lock of the workspace's progress row, as those of the tag memory.
 
 -- Opens themes, and replaces the shares of these texts. opened: [{number, id, tag_hash, title}]. tagged:
--- [{id, number, text_version, terms, theme_tags, theme_cell, cues, cue_cells, marks, bands}]. waiting:
+-- [{id, number, text_version, hashes, tag_hashes, theme_cell, cues, cue_cells, marks, bands}]. waiting:
 -- [{id, theme, theme_cell}]: earlier texts that have got a theme by their likeness. joined: [{id,
 -- similar_id}]: earlier feedback that has got a similar one.
 create or replace function store_meaning(ws uuid, tagger integer, tagged jsonb, others jsonb, standing uuid[]) returns void
@@ -60,9 +60,9 @@ create or replace function add_meaning(ws uuid, tagger integer, tagged jsonb, st
   language plpgsql as $$
 begin
   insert into meaning_share (workspace_id, record_id, number, text_version, tagger_version, terms, tags, theme_cell, cues, cue_cells, marks)
-  select g.workspace_id, t.id, t.number, t.text_version, tagger, t.terms, t.theme_tags, t.theme_cell, t.cues, t.cue_cells, decode(t.marks, 'hex')
+  select g.workspace_id, t.id, t.number, t.text_version, tagger, t.hashes, t.tag_hashes, t.theme_cell, t.cues, t.cue_cells, decode(t.marks, 'hex')
   from workspace_progress as g cross join jsonb_to_recordset(tagged) as t (
-    id uuid, number bigint, text_version text, terms bigint[], theme_tags bigint[], theme_cell int, cues bigint[],
+    id uuid, number bigint, text_version text, hashes bigint[], tag_hashes bigint[], theme_cell int, cues bigint[],
     cue_cells int[], marks text)
   where g.workspace_id = ws and t.id = any (standing);
   insert into text_band (workspace_id, band, record_id)

@@ -96,10 +96,10 @@ create index feedback_changed on feedback (workspace_id, change_position) where 
 
 -- How much feedback there is, without hidden feedback (db/functions/feedback-sums.sql). dimension:
 -- time, tag, theme, kind, project, account, customer (without an account in the feedback), customer of
--- account; tag, theme, kind and project `and time`. key: an own id, or that of a category with this tag;
--- zeros for feedback without one. tag: the tag or kind. Of a merged theme, the own theme of the feedback.
--- period: with `time`, the day; with `and time`, the first day of the part of a week in one month; else
--- -infinity. source: empty with `and time`. rating: with `time`, the rating; else NaN.
+-- account; theme, kind and project `and day`; tag `and week`. key: an own id, or that of a category with
+-- this tag; zeros for feedback without one. tag: the tag or kind. Of a merged theme, the own theme of the
+-- feedback. period: with `time` and `and day`, the day; with `and week`, the first day of the part of a week
+-- in one month; else -infinity. source: empty with `and …`. rating: with `time`, the rating; else NaN.
 create table feedback_sum (
   workspace_id uuid not null,
   dimension text not null,

@@ -1,5 +1,5 @@
 import type { Sql } from '../connection/postgres.ts'
-import { BAD, type CountRequest, type Figures, over, rowsToCount } from './counts.ts'
+import { type CountRequest, FIGURES, type Figures, over, rowsToCount } from './counts.ts'
 import { type Dimension, partsOf } from './dimensions.ts'
 import { currentFilters } from './filters.ts'
 import { findUnknownWords } from './search.ts'
@@ -33,14 +33,16 @@ export const compareSpans = async (sql: Sql, request: ComparisonRequest): Promis
   const asked = await currentFilters(sql, { workspaceId, filters })
   const change = order === 'feedback' ? 'after_feedback - before_feedback' : 'after_satisfaction - before_satisfaction'
   const rows = await sql.unsafe<ComparisonRow[]>(
-    `with x as (${rowsToCount({ by: [by], filters, declared }, `, ${isIn('$4', '$5')} as is_before, ${isIn('$6', '$7')} as is_after`)}),
-    g as (select *, ${change} as change from (select k1, ${COMPARED_FIGURES} from x group by k1) as f),
+    `with x as (${rowsToCount({ by: [by], filters, declared }, `, ${IN_SPANS}`)}),
+    g as (select *, ${change} as change from (
+      select k1, ${COMPARED_FIGURES} from (select k1, ${FIGURES_OF_SPANS} from x group by k1, is_before, is_after) as p group by k1) as f),
     changed as (
       (select * from g where change > 0 order by change desc, k1 limit $3)
       union all
       (select * from g where change < 0 order by change, k1 limit $3)
     )
-    select '-infinity'::float8 as place, 0::float8 as change, null as key, null as name, ${COMPARED_FIGURES} from x where is_first
+    select '-infinity'::float8 as place, 0::float8 as change, null as key, null as name, ${COMPARED_FIGURES}
+    from (select ${FIGURES_OF_SPANS} from x where is_first group by is_before, is_after) as p
     union all
     select -abs(change)::float8, change::float8, ${over(text, 0)}, ${over(name, 0)}, ${COMPARED_COLUMNS.join()} from changed
     order by place, key`,
@@ -61,16 +63,28 @@ type Prefixed<Prefix extends string> = { [Name in keyof Figures as `${Prefix}_${
 export type ComparisonRow = { key: string | null; name: string | null; change: number } & Prefixed<'before'> &
   Prefixed<'after'>
 
-export const isIn = (from: string, to: string): string =>
-  `r.created_at >= ${from}::timestamptz and r.created_at < ${to}::timestamptz`
+const inSpans = (time: string, [from, to, later, last]: readonly string[]): string =>
+  `(${time} >= ${from} and ${time} < ${to}) as is_before, (${time} >= ${later} and ${time} < ${last}) as is_after`
+
+const BOUNDS = ['$4::timestamptz', '$5::timestamptz', '$6::timestamptz', '$7::timestamptz']
+/** In which spans the feedback `r` is. The bounds of the spans are $4 to $7. */
+export const IN_SPANS = inSpans('r.created_at', BOUNDS)
+const DAYS = BOUNDS.map((bound) => `(${bound} at time zone 'utc')::date`)
+/** In which spans the day of the sum `r` is, and that it is in one of two spans that follow each other. */
+export const DAY_IN_SPANS = inSpans('r.period', DAYS)
+export const IS_DAY_OF_SPANS = `r.period >= ${DAYS[0]} and r.period < ${DAYS[3]}`
+
+/** The figures of rows of the same spans, in the columns of `FIGURES`. */
+export const FIGURES_OF_SPANS = `is_before, is_after, ${FIGURES}`
 
 const figuresOf = (span: string): string => {
-  const rated = `nullif(count(satisfaction) filter (where is_${span}), 0)::float8`
-  return `count(*) filter (where is_${span})::float8 as ${span}_feedback,
-    count(satisfaction) filter (where is_${span})::float8 as ${span}_rated,
-    round((sum(satisfaction) filter (where is_${span}) / ${rated})::numeric, 4)::float8 as ${span}_satisfaction,
-    round((count(*) filter (where is_${span} and satisfaction <= ${BAD}) / ${rated})::numeric, 4)::float8 as ${span}_bad`
+  const sum = (name: string): string => `coalesce(sum(${name}) filter (where is_${span}), 0)::float8`
+  const rated = `nullif(${sum('rated')}, 0)`
+  return `${sum('feedback')} as ${span}_feedback, ${sum('rated')} as ${span}_rated,
+    round((${sum('total')} / ${rated})::numeric, 4)::float8 as ${span}_satisfaction,
+    round((${sum('bad')} / ${rated})::numeric, 4)::float8 as ${span}_bad`
 }
+/** Adds up the figures of parts of two spans. */
 export const COMPARED_FIGURES = `${figuresOf('before')}, ${figuresOf('after')}`
 export const COMPARED_COLUMNS = ['before', 'after'].flatMap((span) =>
   ['feedback', 'rated', 'satisfaction', 'bad'].map((name) => `${span}_${name}`),

@@ -104,7 +104,7 @@ export const countFeedback = async (sql: Sql, request: CountRequest): Promise<Fe
 }
 
 /** The columns of figures that `SUMS` adds up. */
-const ADDED = 'feedback, rated, total, bad'
+export const ADDED = 'feedback, rated, total, bad'
 
 /**
  * `counted`: the figures of the read rows, by group; `is_first`: they count in the total. `found`: the
@@ -162,7 +162,7 @@ const groupOf = (row: CountRow, by: Dimensions): Group => ({
 /** SQL over the key of a dimension, which it calls `k`. */
 export const over = (text: string, at: number): string => text.replaceAll(/\bk\b/g, `k${at + 1}`)
 
-const FIGURES = `count(*)::int as feedback, count(satisfaction)::int as rated, sum(satisfaction)::float8 as total,
+export const FIGURES = `count(*)::int as feedback, count(satisfaction)::int as rated, sum(satisfaction)::float8 as total,
   (count(*) filter (where satisfaction <= ${BAD}))::int as bad`
 
 /** Adds up figures of groups. So the total needs no second pass over the rows. */
@@ -192,7 +192,7 @@ export const rowsToCount = (
   const fields = [...fieldsAmong(by), ...Object.keys(filters.fields ?? {})]
   const customer = by.includes('account') ? CUSTOMER_JOIN : ''
   return `
-    select ${by.map((name, at) => `${partsOf(name, declared).key} as k${at + 1}`).join()}, ${SATISFACTION} as satisfaction,
+    select ${by.map((name, at) => `${partsOf(name, declared).key} as k${at + 1},`).join('')} ${SATISFACTION} as satisfaction,
       ${isByTag ? 'generate_subscripts(t.tags_or_null, 1) = 1' : 'true'} as is_first${more}
     from feedback as r ${hasOwners(fields, declared) ? OWNER_JOINS : customer}
     ${by.includes('theme') ? themeJoins('r.theme_id') : ''}

@@ -5,13 +5,17 @@ import {
   COMPARED_FIGURES,
   type ComparedSpan,
   type ComparisonRow,
+  DAY_IN_SPANS,
+  FIGURES_OF_SPANS,
   type GroupChange,
-  isIn,
+  IN_SPANS,
+  IS_DAY_OF_SPANS,
 } from './comparison.ts'
-import { type CountRequest, type Figures, over, rowsToCount } from './counts.ts'
+import { ADDED, type CountRequest, type Figures, rowsToCount } from './counts.ts'
 import { type Dimension, partsOf } from './dimensions.ts'
 import { currentFilters } from './filters.ts'
 import { findUnknownWords } from './search.ts'
+import { type DayDimension, daySums, isDayDimension, LATER, SUMMED } from './sums.ts'
 
 /**
  * `feedback`: most in the later span. `growth`, `fall`: the greatest changes. `bad`: most bad ratings
@@ -20,13 +24,17 @@ import { findUnknownWords } from './search.ts'
 export type SpanOrder = 'feedback' | 'growth' | 'fall' | 'bad' | 'worse' | 'contractValue'
 export type SpanUnit = 'day' | 'week' | 'month'
 
-/** `by`: a tag must stand alone, since it counts a feedback several times. */
+/**
+ * `by`: a tag must stand alone, since it counts a feedback several times. `countsPeople`: whether the
+ * numbers of customers are asked for; they cost most.
+ */
 export type SpansRequest = Pick<CountRequest, 'workspaceId' | 'filters' | 'declared' | 'limit'> & {
   by: readonly Dimension[]
   before: ComparedSpan
   after: ComparedSpan
   orders: readonly SpanOrder[]
   unit: SpanUnit
+  countsPeople: boolean
 }
 
 export type SpanGroup = GroupChange & { contractValue: number | null }
@@ -43,14 +51,16 @@ export type Spans = {
   unknownWords: string[] | undefined
 }
 
-/** Compares two spans in groups of several dimensions, and in steps. Reads the feedback once. */
+/**
+ * Compares two spans in groups of several dimensions, and in steps. Without filters, the sums of days
+ * answer all but accounts and people.
+ */
 export const readSpans = async (sql: Sql, request: SpansRequest): Promise<Spans> => {
   const { workspaceId, filters, before, after, by, limit } = request
-  const bounds = { createdFrom: before.from, createdTo: after.to }
-  const asked = await currentFilters(sql, { workspaceId, filters: { ...filters, ...bounds } })
-  const rows = await sql.unsafe<SpanRow[]>(spansSql({ ...request, filters: { ...filters, ...bounds } }), [
+  const bounded = { ...filters, createdFrom: before.from, createdTo: after.to }
+  const rows = await sql.unsafe<SpanRow[]>(spansSql({ ...request, filters: bounded }, areSummed(request)), [
     workspaceId,
-    sql.json(asked),
+    sql.json(await currentFilters(sql, { workspaceId, filters: bounded })),
     limit,
     before.from,
     before.to,
@@ -84,22 +94,66 @@ type SpanRow = ComparisonRow & {
   after_customers: number
 }
 
-const spansSql = ({ by, filters, declared, orders, unit }: SpansRequest): string => {
-  const more = `, ${isIn('$4', '$5')} as is_before, ${isIn('$6', '$7')} as is_after, r.contact_id as customer,
-    to_char(date_trunc('${unit}', r.created_at at time zone 'utc'), 'YYYY-MM-DD') as step`
-  const keys = by.map((_, at) => `k${at + 1}`)
-  const groups = by.length === 0 ? 'select null::bigint as g' : `select ${keys.join()}, grouping(${keys.join()}) as g`
-  const sets = by.length === 0 ? '' : `group by grouping sets (${keys.map((key) => `(${key})`).join()})`
+const MS_PER_DAY = 86_400_000
+const isWholeDay = (time: string): boolean => Date.parse(time) % MS_PER_DAY === 0
+const areSummed = ({ by, filters, before, after }: SpansRequest): boolean =>
+  Object.values(filters).every((filter) => filter === undefined) &&
+  [before.from, after.from, after.to].every(isWholeDay) &&
+  by.every((name) => name === 'account' || isDayDimension(name))
+
+/**
+ * `x`: the feedback to group; with sums, the feedback that they lack. `times`: the figures of each step.
+ * `people`: the figures of each customer and account. All are figures of parts of the spans.
+ */
+const spansSql = (request: SpansRequest, isSummed: boolean): string => {
+  const { by, unit } = request
+  const stepOf = (time: string): string => `date_trunc('${unit}', ${time})`
+  const days = { more: `${stepOf('r.period::timestamp')} as step, ${DAY_IN_SPANS}`, condition: IS_DAY_OF_SPANS }
+  const orSums = (columns: string, name: DayDimension): string =>
+    isSummed ? `union all select ${columns}, is_before, is_after, ${ADDED} from (${daySums(name, days)}) as d` : ''
+  const own: Dimension[] = by.filter((name) => name !== 'account')
+  const groups = by.map((name, at) => {
+    const place = own.indexOf(name) + 1
+    if (place === 0) return `of_${at} as (select account as k, is_before, is_after, ${ADDED} from people)`
+    return `of_${at} as (select k${place} as k, ${FIGURES_OF_SPANS} from x group by k${place}, is_before, is_after
+      ${isDayDimension(name) ? orSums('k', name) : ''})`
+  })
   return `
-    with x as materialized (${rowsToCount({ by, filters, declared, themes: 'true' }, more)}),
-    grouped as (${groups}, ${COMPARED_FIGURES} from x ${sets})
+    with ${isSummed ? `${SUMMED},` : ''}
+    x as materialized (${rowsOf(request, own, { isSummed, step: stepOf(`r.created_at at time zone 'utc'`) })}),
+    times as (select step, ${FIGURES_OF_SPANS} from x where is_first group by step, is_before, is_after ${orSums('step', 'source')}),
+    people as materialized (${peopleOf(request)})
+    ${groups.map((group) => `, ${group}`).join('\n')}
     select ${TOTAL} as at, 0 as found, null as key, null as name, null::float8 as value, ${COMPARED_FIGURES},
-      count(distinct customer) filter (where is_before)::float8 as before_customers,
-      count(distinct customer) filter (where is_after)::float8 as after_customers
-    from x where is_first
+      (select count(distinct customer)::float8 from people where is_before) as before_customers,
+      (select count(distinct customer)::float8 from people where is_after) as after_customers
+    from times
     union all
-    (select ${STEP}, 0, step, null, null, ${COMPARED_FIGURES}, 0, 0 from x where is_first group by step order by step)
-    ${by.map((name, at) => `union all (${groupsSql(name, { at, of: by.length, orders, declared })})`).join('\n')}`
+    (select ${STEP}, 0, to_char(step, 'YYYY-MM-DD'), null, null, ${COMPARED_FIGURES}, 0, 0 from times group by step order by step)
+    ${by.map((name, at) => `union all (${groupsSql(name, at, request)})`).join('\n')}`
+}
+
+type Rows = { isSummed: boolean; step: string }
+
+const rowsOf = ({ filters, declared }: SpansRequest, by: readonly Dimension[], { isSummed, step }: Rows): string => {
+  const more = `, ${IN_SPANS}, ${step} as step`
+  if (!isSummed) return rowsToCount({ by, filters, declared, themes: 'true' }, more)
+  // Without the bounds of the spans, Postgres finds the few rows by their change position.
+  return `select * from (${rowsToCount({ by, filters: {}, themes: 'true' }, more, LATER)} offset 0) as r
+    where is_before or is_after`
+}
+
+/** Customers and accounts are too many for sums of days. */
+const peopleOf = ({ by, filters, declared, countsPeople }: SpansRequest): string => {
+  const ofAccounts = by.includes('account')
+  if (!ofAccounts && !countsPeople)
+    return 'select null::uuid as account, null::uuid as customer, true as is_before, true as is_after where false'
+  const rows = rowsToCount(
+    { by: ofAccounts ? ['customer', 'account'] : ['customer'], filters, declared },
+    `, ${IN_SPANS}`,
+  )
+  return `select ${ofAccounts ? 'k2' : 'null::uuid'} as account, k1 as customer, ${FIGURES_OF_SPANS} from (${rows}) as r
+    group by ${ofAccounts ? 'k1, k2' : 'k1'}, is_before, is_after`
 }
 
 const RANKS: Readonly<Record<SpanOrder, string>> = {
@@ -111,25 +165,21 @@ const RANKS: Readonly<Record<SpanOrder, string>> = {
   contractValue: 'value desc nulls last',
 }
 
-type GroupsAsked = { at: number; of: number } & Pick<SpansRequest, 'orders' | 'declared'>
-
 /** The groups of one dimension that come first in one of the orders. No hidden theme is a group. */
-const groupsSql = (name: Dimension, { at, of, orders, declared }: GroupsAsked): string => {
+const groupsSql = (name: Dimension, at: number, { orders, declared }: SpansRequest): string => {
   const parts = partsOf(name, declared)
-  const key = `k${at + 1}`
-  const ranks = orders.map((order) => `row_number() over (order by ${RANKS[order]}, after_feedback desc, ${key})`)
+  const ranks = orders.map((order) => `row_number() over (order by ${RANKS[order]}, after_feedback desc, k)`)
   const value =
     name === 'account'
-      ? `(select a.contract_value::float8 from account as a where a.workspace_id = $1 and a.id = g.${key})`
+      ? '(select a.contract_value::float8 from account as a where a.workspace_id = $1 and a.id = g.k)'
       : 'null::float8'
-  // `grouping` has a bit for each dimension that is not grouped, the last one in the lowest bit.
-  const isOwn = `g.g = ${2 ** of - 1 - 2 ** (of - 1 - at)}`
   const isShown =
     name === 'theme'
-      ? `and not exists (select from theme as t where t.workspace_id = $1 and t.id = g.${key} and t.is_hidden)`
+      ? 'where not exists (select from theme as t where t.workspace_id = $1 and t.id = g.k and t.is_hidden)'
       : ''
-  return `select ${at}, found::int, ${over(parts.text, at)}, ${over(parts.name, at)}, value, ${COMPARED_COLUMNS.join()}, 0, 0
+  return `select ${at}, found::int, ${parts.text}, ${parts.name}, value, ${COMPARED_COLUMNS.join()}, 0, 0
     from (select v.*, count(*) over () as found, least(${ranks.join()}) as rank
-      from (select g.*, ${value} as value from grouped as g where ${isOwn} ${isShown}) as v) as r
+      from (select g.*, ${value} as value
+        from (select k, ${COMPARED_FIGURES} from of_${at} group by k) as g ${isShown}) as v) as r
     where rank <= $3`
 }

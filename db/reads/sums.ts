@@ -47,7 +47,8 @@ export const sumsFor = ({ of, by, filters }: Counted): readonly string[] | undef
   const [other] = others
   if (other === undefined || other === 'source') return SUMS[name]
   const isBySpan = other === 'week' || other === 'month'
-  return isBySpan && name !== 'customer' && name !== 'account' ? [`${name} and time`] : undefined
+  if (!isBySpan || name === 'customer' || name === 'account') return undefined
+  return [name === 'tag' ? 'tag and week' : `${name} and day`]
 }
 
 const OWN_ID = 'nullif(r.key, no_key())'
@@ -64,6 +65,16 @@ const KEYS: Readonly<Partial<Record<Dimension, string>>> = {
   rating: `nullif(r.rating, 'NaN')`,
 }
 
+/** The sums that have the figures of each day by this dimension. */
+const OF_DAYS = {
+  theme: 'theme and day',
+  kind: 'kind and day',
+  project: 'project and day',
+  source: 'time',
+} as const satisfies Partial<Record<Dimension, string>>
+export type DayDimension = keyof typeof OF_DAYS
+export const isDayDimension = (name: Dimension): name is DayDimension => Object.hasOwn(OF_DAYS, name)
+
 const FIGURES = 'r.feedback, r.rated, r.satisfaction::float8 as total, r.bad'
 const sumsIn = (sums: readonly string[]): string =>
   `r.workspace_id = $1 and r.dimension in (${sums.map((sum) => `'${sum}'`).join()}) and (select up_to from summed) is not null`
@@ -78,6 +89,12 @@ export const sumsToCount = (by: Dimensions, sums: readonly string[]): string => 
     from feedback_sum as r ${customer} ${isByTheme ? themeJoins('nullif(r.key, no_key())') : ''}
     where ${sumsIn(sums)} ${isByTheme ? `and ${THEME_SHOWN}` : ''}`
 }
+
+/** The figures of each day by this dimension, in parts. `period` is the day. */
+export const daySums = (name: DayDimension, { more, condition }: { more: string; condition: string }): string => `
+  select ${KEYS[name]} as k, ${more}, ${FIGURES}
+  from feedback_sum as r ${name === 'theme' ? themeJoins('nullif(r.key, no_key())') : ''}
+  where ${sumsIn([OF_DAYS[name]])} and ${condition}`
 
 /** The figures of all feedback, in parts: those of tags do not add up to them. */
 export const TOTAL_OF_SUMS = `select ${FIGURES} from feedback_sum as r where ${sumsIn(['time'])}`

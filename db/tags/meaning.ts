@@ -19,11 +19,13 @@ export const recallThemes = async (
     sql<KnownTheme[]>`
       select number, tag_hash::float8 as tag, merged_into is not null as "isMerged" from theme
       where workspace_id = ${workspaceId} order by number`,
-    sql<LastText[]>`
-      select id, to_json(terms) as terms, to_json(tags) as tags, has_theme as "hasTheme"
+    // One value: hundreds of rows cost more to read.
+    sql<[{ rows: [string, number[], number[], boolean][] | null }]>`
+      select json_agg(json_build_array(id, terms, tags, has_theme)) as rows
       from last_texts(${workspaceId}::uuid, ${[...except]}::uuid[], ${mostLast}::int)`,
   ])
-  return { themes, last: last.reverse() }
+  const newestFirst = (last[0].rows ?? []).map(([id, terms, tags, hasTheme]) => ({ id, terms, tags, hasTheme }))
+  return { themes, last: newestFirst.reverse() }
 }
 
 /** `hashes`: in their stored form (`storedHashes`). */
@@ -38,10 +40,17 @@ export const recallSums = async (sql: Sql, workspaceId: string, hashes: Iterable
 /** Stored feedback that may be near-identical: `bands`: the bands that it shares. */
 export type NearText = { id: string; bands: number[]; marks: Uint8Array; similarId: string | null }
 
-export const findNearTexts = (
+export const findNearTexts = async (
   sql: Sql,
   { workspaceId, bands, except }: { workspaceId: string; bands: readonly number[]; except: readonly string[] },
-): Promise<NearText[]> =>
-  sql<NearText[]>`
-    select id, to_json(bands) as bands, marks, similar_id as "similarId"
-    from near_texts(${workspaceId}::uuid, ${[...bands]}::bigint[], ${[...except]}::uuid[])`.execute()
+): Promise<NearText[]> => {
+  const [{ rows }] = await sql<[{ rows: [string, number[], string, string | null][] | null }]>`
+    select json_agg(json_build_array(id, bands, encode(marks, 'hex'), similar_id)) as rows
+    from near_texts(${workspaceId}::uuid, ${[...bands]}::bigint[], ${[...except]}::uuid[])`
+  return (rows ?? []).map(([id, shared, marks, similarId]) => ({
+    id,
+    bands: shared,
+    marks: Buffer.from(marks, 'hex'),
+    similarId,
+  }))
+}

@@ -1,8 +1,8 @@
 import type { TaggingJob } from '../../contract/jobs.ts'
-import { idOfEpoch, type Realm } from '../../contract/identity/keys.ts'
+import { idOfEpoch } from '../../contract/identity/keys.ts'
 import type { Sql } from '../connection/postgres.ts'
 import type { PlacedBy, TextKind } from '../../contract/kinds-of-texts.ts'
-import { arrayText, storedHashes } from './tag-hashes.ts'
+import { arrayText } from './tag-hashes.ts'
 
 /** Stored records to tag. */
 export type WantedRecords = Pick<TaggingJob, 'feedbackIds' | 'conversationIds'> & {
@@ -67,7 +67,7 @@ export const currentFeedbackIds = async (sql: Sql, workspaceId: string, ids: rea
 
 /**
  * The share of one text in the memory: the traits of its terms (`TermCounts` in tagger/memory.ts),
- * and the tags of the text.
+ * and the tags of the text. Hashes are in their stored form.
  */
 export type Share = {
   /**
@@ -87,8 +87,6 @@ export type StoredMeaning = {
   theme: number | null
   themeBy: PlacedBy | null
   similarId: string | null
-  terms: readonly number[]
-  tags: readonly number[]
   themeCell: number | null
   cues: readonly number[]
   cueCells: readonly number[]
@@ -124,7 +122,7 @@ export const MAX_TERMS_OF_TEXTS = 250_000
  */
 export const storeTags = async (
   sql: Sql,
-  realm: Realm,
+  workspaceId: string,
   { taggerVersion, tagged, found, maxTerms }: TagsToStore,
 ): Promise<number | undefined> => {
   const rows = tagged.map(({ record, id, number, textVersion, tags, teaches, share, meaning }) => ({
@@ -137,9 +135,9 @@ export const storeTags = async (
     ...rowOfMeaning(meaning),
     judged: share.judged,
     given: share.given,
-    hashes: hashesText(realm, share.terms),
+    hashes: hashesText(share.terms),
     traits: arrayText(share.terms.map(traitsOf)),
-    tag_hashes: hashesText(realm, share.tags),
+    tag_hashes: hashesText(share.tags),
     titles: share.tags.map(({ title }) => title),
   }))
   const { knownThemes, opened, waiting, joined } = found
@@ -149,7 +147,7 @@ export const storeTags = async (
     joined: joined.map(({ id, similarId }) => ({ id, similar_id: similarId })),
   }
   const [stored] = await sql<[{ kept: number | null }]>`
-    select store_tags(${realm.workspaceId}::uuid, ${taggerVersion}::int, ${sql.json(rows)}::jsonb, ${sql.json(others)}::jsonb,
+    select store_tags(${workspaceId}::uuid, ${taggerVersion}::int, ${sql.json(rows)}::jsonb, ${sql.json(others)}::jsonb,
       ${knownThemes}::int, ${maxTerms}::bigint) as kept`
   return stored.kept ?? undefined
 }
@@ -162,8 +160,6 @@ const rowOfMeaning = (meaning: StoredMeaning) => ({
   theme: meaning.theme,
   theme_by: meaning.themeBy,
   similar_id: meaning.similarId,
-  terms: arrayText(meaning.terms),
-  theme_tags: arrayText(meaning.tags),
   theme_cell: meaning.themeCell,
   cues: arrayText(meaning.cues),
   cue_cells: arrayText(meaning.cueCells),
@@ -171,10 +167,7 @@ const rowOfMeaning = (meaning: StoredMeaning) => ({
   marks: Buffer.from(meaning.marks).toString('hex'),
 })
 
-const hashesText = (realm: Realm, hashed: readonly { hash: number }[]): string => {
-  const hashes = hashed.map(({ hash }) => hash)
-  return arrayText(storedHashes(realm, hashes))
-}
+const hashesText = (hashed: readonly { hash: number }[]): string => arrayText(hashed.map(({ hash }) => hash))
 
 const traitsOf = ({ determined, free, valued, given }: Share['terms'][number]): number =>
   Number(determined) + 2 * Number(free) + 4 * Number(valued) + 8 * Number(given)

@@ -13,17 +13,18 @@ const HIGH_BITS = 0x1f_ffff
  */
 export const storedHashes = ({ hashKey, workspaceId }: Realm, hashes: readonly number[]): number[] => {
   const key = keyedHash(hashKey, JSON.stringify([workspaceId, 'tag_term']))
-  const blocks = Buffer.alloc(hashes.length * BLOCK_BYTES)
-  hashes.forEach((hash, at) => {
-    blocks.writeUInt32BE(Math.floor(hash / LOW), at * BLOCK_BYTES)
-    blocks.writeUInt32BE(hash % LOW, at * BLOCK_BYTES + 4)
-  })
+  const blocks = new DataView(new ArrayBuffer(hashes.length * BLOCK_BYTES))
+  for (const [at, hash] of hashes.entries()) {
+    blocks.setUint32(at * BLOCK_BYTES, hash / LOW)
+    blocks.setUint32(at * BLOCK_BYTES + 4, hash % LOW)
+  }
   // ECB shows equal blocks, as it has to: equal terms have equal hashes.
   const cipher = createCipheriv('aes-256-ecb', key, null).setAutoPadding(false)
-  const encrypted = Buffer.concat([cipher.update(blocks), cipher.final()])
+  const { buffer, byteOffset } = Buffer.concat([cipher.update(blocks), cipher.final()])
+  const encrypted = new DataView(buffer, byteOffset)
   return hashes.map((_, at) => {
-    const high = encrypted.readUInt32BE(at * BLOCK_BYTES)
-    return (high & HIGH_BITS) * LOW + encrypted.readUInt32BE(at * BLOCK_BYTES + 4)
+    const high = encrypted.getUint32(at * BLOCK_BYTES)
+    return (high & HIGH_BITS) * LOW + encrypted.getUint32(at * BLOCK_BYTES + 4)
   })
 }
 

@@ -39,8 +39,9 @@ export const recall = async (sql: Sql, realm: Realm, { hashes, except }: RecallR
     sql<MemoryTotals[]>`
       select texts::float8 as texts, judged::float8 as judged, given::float8 as given
       from known_texts(${ws}::uuid, ${except}::uuid[])`,
-    sql<KnownTerm[]>`
-      select hash::float8 as hash, texts, determined, free, valued, judged, given
+    // One value: thousands of small rows cost more to read.
+    sql<[{ rows: [number, number, number, number, number, number, number][] | null }]>`
+      select json_agg(json_build_array(hash, texts, determined, free, valued, judged, given)) as rows
       from known_terms(${ws}::uuid, ${stored}::bigint[], ${except}::uuid[])`,
     sql<KnownTag[]>`
       select hash::float8 as hash, title, people, generated
@@ -49,7 +50,15 @@ export const recall = async (sql: Sql, realm: Realm, { hashes, except }: RecallR
   const toPlain = (hash: number): number => plain.get(hash) ?? 0
   return {
     ...totals,
-    terms: terms.map((term) => ({ ...term, hash: toPlain(term.hash) })),
+    terms: (terms[0].rows ?? []).map(([hash, texts, determined, free, valued, judged, given]) => ({
+      hash: toPlain(hash),
+      texts,
+      determined,
+      free,
+      valued,
+      judged,
+      given,
+    })),
     tags: tags.map((tag) => ({ ...tag, hash: toPlain(tag.hash) })),
   }
 }

@@ -103,7 +103,7 @@ describe('the change feed', () => {
       meaning: NO_MEANING,
     }))
     const found = NOTHING_FOUND
-    await storeTags(sql, { hashKey, workspaceId }, { taggerVersion: TAGGER_VERSION, tagged, found, maxTerms: 10 })
+    await storeTags(sql, workspaceId, { taggerVersion: TAGGER_VERSION, tagged, found, maxTerms: 10 })
   }
 
   /** Raises the epochs of stored contacts' keys, like a replay of purges after a restore. */

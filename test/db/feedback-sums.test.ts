@@ -6,7 +6,7 @@ import { setSource } from '../../db/sources.ts'
 import { tag } from '../../worker/tagging/tagging.ts'
 import { submissionHistories, WORKSPACES } from '../model/submission-arbitrary.ts'
 import { deliver, schedules } from '../support/deliver.ts'
-import { assertCounts, assertSums, sumSoon, sumUp } from '../support/feedback-sums.ts'
+import { assertCounts, assertSpans, assertSums, sumSoon, sumUp } from '../support/feedback-sums.ts'
 import { seeded } from '../support/property-seed.ts'
 import { freshSchema, hashKey, makeWorkspaces, type TestSchema } from '../support/schema.ts'
 import { clearTables, resetPositions } from '../support/tables.ts'
@@ -89,9 +89,11 @@ describe('the sums of feedback', () => {
           }
           await deliver(sql, history, { ...schedule, onStep })
           await assertCounts(sql, WORKSPACE)
+          await assertSpans(sql, WORKSPACE)
           await sumUp(sql, WORKSPACE)
           await assertSums(sql, WORKSPACE)
           await assertCounts(sql, WORKSPACE)
+          await assertSpans(sql, WORKSPACE)
           await removeAll()
           assert.equal((await sql`select from feedback where workspace_id = ${WORKSPACE}`).length, 0)
           assert.equal((await sql`select from feedback_sum where workspace_id = ${WORKSPACE}`).length, 0)

@@ -169,7 +169,7 @@ const WORKS: Readonly<Record<string, (sql: Sql, round: string) => Promise<number
     const [{ themes }] = await sql<[{ themes: number }]>`
       select count(*)::int as themes from theme where workspace_id = ${workspaceId}`
     const found = { ...NOTHING_FOUND, knownThemes: themes }
-    await storeTags(sql, realm, { taggerVersion: 1, tagged: [], found, maxTerms: memory!.most - 1 })
+    await storeTags(sql, realm.workspaceId, { taggerVersion: 1, tagged: [], found, maxTerms: memory!.most - 1 })
     return 1
   },
   'the answers to feedback': async (sql, round) => {

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { JsonObject } from '../../contract/json.ts'
 import { TAGGER_VERSION } from '../../contract/jobs.ts'
-import { hashKeyFrom } from '../../contract/identity/keys.ts'
 import { MAX_TERMS_OF_TEXTS, readTexts, storeTags } from '../../db/tags/store-tags.ts'
 import { runCommand } from '../support/command.ts'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
@@ -21,10 +20,6 @@ describe('the tagger', () => {
   })
   afterEach(() => service.stop())
 
-  const realm = () => ({
-    hashKey: hashKeyFrom(service.environment['HASH_KEY']!),
-    workspaceId: service.workspaceId,
-  })
   const give = async (body: JsonObject): Promise<string> =>
     (await service.submit('/feedbacks', { description: COMPLAINT, ...body })).body.feedback.id as string
   const converse = async (
@@ -67,7 +62,7 @@ describe('the tagger', () => {
       select coalesce(max(number), 0)::int as themes from theme where workspace_id = ${service.workspaceId}`
     const found = { ...NOTHING_FOUND, knownThemes: themes }
     const tagged = texts.map((text) => ({ ...text, tags: ['stale'], share: NO_SHARE, meaning: NO_MEANING }))
-    return storeTags(service.all, realm(), { taggerVersion: 1, tagged, found, maxTerms: MAX_TERMS_OF_TEXTS })
+    return storeTags(service.all, service.workspaceId, { taggerVersion: 1, tagged, found, maxTerms: MAX_TERMS_OF_TEXTS })
   }
 
   it('generates the tags of a text if none are submitted, and keeps submitted tags', async () => {

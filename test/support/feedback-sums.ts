@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { countFeedback } from '../../db/reads/counts.ts'
 import type { Dimensions } from '../../db/reads/dimensions.ts'
+import { readSpans } from '../../db/reads/spans.ts'
 
 const NONE = `'00000000-0000-0000-0000-000000000000'::uuid`
 const WEEK_OF_MONTH = `greatest(date_trunc('week', f.at), date_trunc('month', f.at))::date`
@@ -38,18 +39,18 @@ export const assertSums = async (sql: Sql, workspaceId: string): Promise<void> =
       select 'time' as dimension, ${NONE} as key, null as tag, at::date as period, source, coalesce(rating, 'NaN') as rating,
         satisfaction from f
       union all select 'project', coalesce(project_id, ${NONE}), null, '-infinity', source, 'NaN', satisfaction from f
-      union all select 'project and time', coalesce(project_id, ${NONE}), null, ${WEEK_OF_MONTH}, '', 'NaN', satisfaction from f
+      union all select 'project and day', coalesce(project_id, ${NONE}), null, at::date, '', 'NaN', satisfaction from f
       union all select 'theme', coalesce(theme_id, ${NONE}), null, '-infinity', source, 'NaN', satisfaction from f
-      union all select 'theme and time', coalesce(theme_id, ${NONE}), null, ${WEEK_OF_MONTH}, '', 'NaN', satisfaction from f
+      union all select 'theme and day', coalesce(theme_id, ${NONE}), null, at::date, '', 'NaN', satisfaction from f
       union all select 'kind', coalesce(category_id($1, kind), ${NONE}), kind, '-infinity', source, 'NaN', satisfaction from f
-      union all select 'kind and time', coalesce(category_id($1, kind), ${NONE}), kind, ${WEEK_OF_MONTH}, '', 'NaN', satisfaction from f
+      union all select 'kind and day', coalesce(category_id($1, kind), ${NONE}), kind, at::date, '', 'NaN', satisfaction from f
       union all select 'account', account_id, null, '-infinity', source, 'NaN', satisfaction from f where account_id is not null
       union all select 'customer', coalesce(contact_id, ${NONE}), null, '-infinity', source, 'NaN', satisfaction from f
         where account_id is null
       union all select 'customer of account', coalesce(contact_id, ${NONE}), null, '-infinity', source, 'NaN', satisfaction from f
         where account_id is not null
       union all select 'tag', coalesce(category_id($1, tag), ${NONE}), tag, '-infinity', source, 'NaN', satisfaction from t
-      union all select 'tag and time', coalesce(category_id($1, tag), ${NONE}), tag, ${WEEK_OF_MONTH.replaceAll('f.at', 't.at')}, '',
+      union all select 'tag and week', coalesce(category_id($1, tag), ${NONE}), tag, ${WEEK_OF_MONTH.replaceAll('f.at', 't.at')}, '',
         'NaN', satisfaction from t
     )
     select to_jsonb(x) as cell from (
@@ -83,4 +84,19 @@ export const assertCounts = async (sql: Sql, workspaceId: string): Promise<void>
     const ofRecords = await countFeedback(sql, { ...request, filters: { createdFrom: '0001-01-01T00:00:00Z' } })
     assert.deepEqual(ofSums, ofRecords, by.join())
   }
+}
+
+const DIVIDE = '2020-06-15T00:00:00.000Z'
+
+/** Asserts that spans with the sums are those of the records. */
+export const assertSpans = async (sql: Sql, workspaceId: string): Promise<void> => {
+  const by = ['theme', 'account', 'source', 'kind', 'project'] as const
+  const asked = { workspaceId, by, filters: {}, orders: ['feedback', 'bad'], limit: 500, countsPeople: true } as const
+  const from = async (start: string) => {
+    const spans = { before: { from: start, to: DIVIDE }, after: { from: DIVIDE, to: '9000-01-01T00:00:00.000Z' } }
+    const read = await readSpans(sql, { ...asked, ...spans, unit: 'week' })
+    return { ...read, of: read.of.map(({ groups }) => groups.map((group) => canonical(group)).toSorted()) }
+  }
+  // With a span of days and a part of a day, a read groups the records.
+  assert.deepEqual(await from('0001-01-02T00:00:00.000Z'), await from('0001-01-01T23:59:59.999Z'))
 }

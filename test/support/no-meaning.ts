@@ -7,8 +7,6 @@ export const NO_MEANING: StoredMeaning = {
   theme: null,
   themeBy: null,
   similarId: null,
-  terms: [],
-  tags: [],
   themeCell: null,
   cues: [],
   cueCells: [],

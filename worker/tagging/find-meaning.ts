@@ -2,18 +2,17 @@ import { randomUUID } from 'node:crypto'
 import { keyedHash, type Realm } from '../../contract/identity/keys.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { recallSums, recallThemes } from '../../db/tags/meaning.ts'
-import type { FoundMeaning, StoredText, StoredMeaning } from '../../db/tags/store-tags.ts'
+import type { FoundMeaning, Share, StoredText, StoredMeaning } from '../../db/tags/store-tags.ts'
 import { storedHashes } from '../../db/tags/tag-hashes.ts'
 import { themeCell } from '../../meaning/cells.ts'
 import { moodOfSatisfaction } from '../../meaning/judge.ts'
 import { decideMeaning, hashesOfSums, type MeantText, type Meanings, readMeaning } from '../../meaning/meaning.ts'
 import { RECENT_TEXTS, type ThemeMemory } from '../../meaning/themes.ts'
 import type { Analysis } from '../../tagger/generate-tags.ts'
-import { type Delta, hashTerm } from '../../tagger/memory.ts'
 import { findSimilar } from './find-similar.ts'
 
 /** A text with what the tagger made of it. */
-export type TaggedText = { stored: StoredText; analysis: Analysis; share: Delta }
+export type TaggedText = { stored: StoredText; analysis: Analysis; share: Share }
 
 /**
  * Finds the themes, moods and kinds of the texts of a job, and feedback with nearly the same text.
@@ -27,7 +26,7 @@ export const findMeaning = async (
   const { workspaceId } = realm
   const ids = new Set(texts.map(({ stored }) => stored.id))
   const { themes, last } = await recallThemes(sql, { workspaceId, except: [...ids], mostLast: RECENT_TEXTS })
-  const { meant, titles } = readTexts(realm, texts)
+  const meant = readTexts(realm, texts)
   const memory: ThemeMemory = {
     themes: themes.map(({ number, tag, isMerged }) => ({ number, tags: tag === null ? [] : [tag], isMerged })),
     recent: last,
@@ -49,7 +48,7 @@ export const findMeaning = async (
         number,
         id: randomUUID(),
         tagHash: tag,
-        title: titles.get(tag)!,
+        title: titleOf(texts, tag),
       })),
       waiting: decided.placed.flatMap(({ id, placed }) =>
         ids.has(id) ? [] : { id, theme: placed.theme, themeCell: themeCell(placed) },
@@ -59,30 +58,22 @@ export const findMeaning = async (
   }
 }
 
-/** The texts with hashes in their stored form, and the titles of their tags by hash. */
-const readTexts = (realm: Realm, texts: readonly TaggedText[]): { meant: MeantText[]; titles: Map<number, string> } => {
+/** The texts with hashes in their stored form. */
+const readTexts = (realm: Realm, texts: readonly TaggedText[]): MeantText[] => {
   const seed = keyedHash(realm.hashKey, JSON.stringify([realm.workspaceId, 'text_band'])).readUInt32BE()
-  const titles = new Map<number, string>()
-  const reads = texts.map(({ analysis, share }) => {
-    const read = readMeaning(analysis, seed)
-    return { read, terms: [...share.terms.keys()], tags: [...share.tags.keys()].map(hashTerm) }
-  })
-  const stored = storedHashes(
+  const reads = texts.map(({ analysis }) => readMeaning(analysis, seed))
+  const cues = storedHashes(
     realm,
-    reads.flatMap(({ read, terms, tags }) => [...terms, ...tags, ...read.cues]),
+    reads.flatMap((read) => read.cues),
   )
   let place = 0
-  const next = (count: number): number[] => stored.slice(place, (place += count))
-  const meant = texts.map(({ stored: text, share }, at): MeantText => {
-    const { read, terms, tags } = reads[at]!
-    const [storedTerms, storedTags, cues] = [next(terms.length), next(tags.length), next(read.cues.length)]
-    for (const [of, ofTag] of [...share.tags.values()].entries())
-      titles.set(storedTags[of]!, [...ofTag.keys()][0] ?? '')
+  return texts.map(({ stored: text, share }, at): MeantText => {
+    const read = reads[at]!
     return {
       id: text.id,
-      terms: storedTerms,
-      tags: storedTags,
-      read: { ...read, cues },
+      terms: share.terms.map(({ hash }) => hash),
+      tags: share.tags.map(({ hash }) => hash),
+      read: { ...read, cues: cues.slice(place, (place += read.cues.length)) },
       labels: {
         mood: text.satisfaction === null ? undefined : moodOfSatisfaction(text.satisfaction),
         kind: text.kind ?? undefined,
@@ -90,7 +81,6 @@ const readTexts = (realm: Realm, texts: readonly TaggedText[]): { meant: MeantTe
       known: text.theme === null ? undefined : { theme: text.theme, by: text.themeBy ?? 'likeness' },
     }
   })
-  return { meant, titles }
 }
 
 /** The sums that the texts need, and how many texts have their terms, with these texts. */
@@ -108,11 +98,15 @@ const recallSumsOf = async (
   return { sums, textsWith }
 }
 
+/** The title of a tag of these texts, as the first of them has it. */
+const titleOf = (texts: readonly TaggedText[], tag: number): string =>
+  texts.flatMap(({ share }) => share.tags).find(({ hash }) => hash === tag)!.title
+
 type OwnMeaning = Omit<StoredMeaning, 'similarId' | 'bands' | 'marks'>
 
 const meaningsOf = (meant: readonly MeantText[], { texts, placed }: Meanings): OwnMeaning[] => {
   const placedOf = new Map(placed.map((each) => [each.id, each.placed]))
-  return meant.map(({ id, known, terms, tags }, at) => {
+  return meant.map(({ id, known }, at) => {
     const { mood, kind, taught } = texts[at]!
     const theme = known ?? placedOf.get(id)
     return {
@@ -121,8 +115,6 @@ const meaningsOf = (meant: readonly MeantText[], { texts, placed }: Meanings): O
       theme: theme?.theme ?? null,
       themeBy: theme?.by ?? null,
       themeCell: theme === undefined ? null : themeCell(theme),
-      terms,
-      tags,
       cues: taught.hashes,
       cueCells: taught.cells,
     }

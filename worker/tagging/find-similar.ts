@@ -21,7 +21,11 @@ export const findSimilar = async (sql: Sql, workspaceId: string, texts: readonly
   const near = bands.size === 0 ? [] : await findNearTexts(sql, { workspaceId, bands: [...bands], except })
   const byBand = new Map<number, Compared[]>()
   const add = (text: Compared, ofText: readonly number[]): void => {
-    for (const band of ofText) byBand.set(band, [...(byBand.get(band) ?? []), text])
+    for (const band of ofText) {
+      const sharing = byBand.get(band)
+      if (sharing === undefined) byBand.set(band, [text])
+      else sharing.push(text)
+    }
   }
   for (const { id, bands: shared, marks, similarId } of near) add({ id, marks, similarId, isStored: true }, shared)
   const own = new Map<string, Compared>()

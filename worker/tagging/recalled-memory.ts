@@ -2,6 +2,7 @@ import type { Realm } from '../../contract/identity/keys.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { type RecalledMemory, recall } from '../../db/tags/tag-memory.ts'
 import type { Share } from '../../db/tags/store-tags.ts'
+import { storedHashes } from '../../db/tags/tag-hashes.ts'
 import { hashTerm, type Delta, type Memory } from '../../tagger/memory.ts'
 import { hashesOf, type AnalysedText } from '../../tagger/tag-texts.ts'
 
@@ -53,16 +54,26 @@ const putTags = (memory: Memory, keys: ReadonlyMap<number, string>, tags: Recall
   }
 }
 
-/** The share of a text in its stored form. */
-export const toShare = ({ judged, given, terms, tags }: Delta): Share => ({
-  judged: judged > 0,
-  given,
-  terms: [...terms].map(([hash, counts]) => ({
-    hash,
-    determined: counts.determined > 0,
-    free: counts.free > 0,
-    valued: counts.valued > 0,
-    given: counts.given > 0,
-  })),
-  tags: [...tags].flatMap(([key, titles]) => [...titles.keys()].map((title) => ({ hash: hashTerm(key), title }))),
-})
+/** The shares of texts in their stored form. */
+export const toShares = (realm: Realm, deltas: readonly Delta[]): Share[] => {
+  const hashes = storedHashes(
+    realm,
+    deltas.flatMap(({ terms, tags }) => [...terms.keys(), ...[...tags.keys()].map(hashTerm)]),
+  )
+  let place = 0
+  return deltas.map(({ judged, given, terms, tags }) => ({
+    judged: judged > 0,
+    given,
+    terms: Array.from(terms.values(), (counts) => ({
+      hash: hashes[place++]!,
+      determined: counts.determined > 0,
+      free: counts.free > 0,
+      valued: counts.valued > 0,
+      given: counts.given > 0,
+    })),
+    tags: [...tags.values()].flatMap((titles) => {
+      const hash = hashes[place++]!
+      return Array.from(titles.keys(), (title) => ({ hash, title }))
+    }),
+  }))
+}

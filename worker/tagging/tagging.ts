@@ -10,7 +10,7 @@ import {
   type WantedRecords,
 } from '../../db/tags/store-tags.ts'
 import { findMeaning } from './find-meaning.ts'
-import { recallInto, toShare } from './recalled-memory.ts'
+import { recallInto, toShares } from './recalled-memory.ts'
 import { newMemory } from '../../tagger/memory.ts'
 import { analyseTexts, unhideWordsOfTexts, learnTexts, tagAnalysed } from '../../tagger/tag-texts.ts'
 import { hashesOfText } from '../../tagger/text-words.ts'
@@ -93,7 +93,8 @@ const tagTogether = async (sql: Sql, realm: Realm, stored: readonly StoredText[]
   const unhidden = unhideWordsOfTexts(memory, analysed)
   // The unhidden words form new phrases, which have to be recalled, too.
   await recall(unhidden)
-  const { tags, shares } = tagAnalysed(memory, unhidden)
+  const { tags, shares: deltas } = tagAnalysed(memory, unhidden)
+  const shares = toShares(realm, deltas)
   const read = stored.map((text, at) => ({ stored: text, analysis: unhidden[at]!.analysis, share: shares[at]! }))
   const { meanings, found } = await findMeaning(sql, realm, { texts: read, allTexts: memory.texts })
   const tagged = stored.map(({ record, id, number, textVersion, teaches }, at) => ({
@@ -103,8 +104,13 @@ const tagTogether = async (sql: Sql, realm: Realm, stored: readonly StoredText[]
     textVersion,
     teaches,
     tags: tags[at]!,
-    share: toShare(shares[at]!),
+    share: shares[at]!,
     meaning: meanings[at]!,
   }))
-  return storeTags(sql, realm, { taggerVersion: TAGGER_VERSION, tagged, found, maxTerms: MAX_TERMS_OF_TEXTS })
+  return storeTags(sql, realm.workspaceId, {
+    taggerVersion: TAGGER_VERSION,
+    tagged,
+    found,
+    maxTerms: MAX_TERMS_OF_TEXTS,
+  })
 }

@@ -82,7 +82,6 @@ describe('the tag memory of a workspace', () => {
       }
       const meaning = {
         ...NO_MEANING,
-        terms: [1, 2, 3 + (number % 3)],
         themeCell: number % 4 === 0 ? null : 2 + (number % 4),
         cues: number % 2 === 0 ? [] : [7, 8 + (number % 3)],
         cueCells: number % 2 === 0 ? [] : [-1, -4],
@@ -90,7 +89,7 @@ describe('the tag memory of a workspace', () => {
       return { record, id, number, textVersion, tags: given, teaches: true, share, meaning }
     })
     return async () =>
-      void (await storeTags(schema.sql, realm, { taggerVersion: 1, tagged, found: NOTHING_FOUND, maxTerms }))
+      void (await storeTags(schema.sql, workspaceId, { taggerVersion: 1, tagged, found: NOTHING_FOUND, maxTerms }))
   }
   /**
    * The memory has at most `maxTerms` terms of texts that people tagged, and as many of other texts.

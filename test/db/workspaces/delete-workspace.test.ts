@@ -110,7 +110,7 @@ describe('deleting a workspace', () => {
     const share = { judged: false, given: 0, terms: [], tags: [] }
     const found = NOTHING_FOUND
     const tagged = texts.map((text) => ({ ...text, tags: ['Tag'], share, meaning: NO_MEANING }))
-    assert.equal(await storeTags(sql, { hashKey, workspaceId }, { taggerVersion: 1, tagged, found, maxTerms: 100 }), 0)
+    assert.equal(await storeTags(sql, workspaceId, { taggerVersion: 1, tagged, found, maxTerms: 100 }), 0)
     const held = await rows()
     await aside(rig.make('create_feedback', { description: 'y' }))
     await removeRecords(sql, purge, async () => {})
