@@ -13,6 +13,9 @@ export type MoodClass = (typeof MOODS)[number]
  */
 export const themeCell = ({ theme, by }: Placed): Cell => 2 * theme + (by === 'likeness' ? 1 : 0)
 
+/** The theme of a cell. Of a mood or kind, a number that no theme has. */
+export const themeOfCell = (cell: Cell): number => Math.floor(cell / 2)
+
 export const moodCell = (mood: MoodClass): Cell => -2 - mood
 
 export const kindCell = (kind: TextKind): Cell => -4 - TEXT_KINDS.indexOf(kind)

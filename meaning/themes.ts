@@ -1,5 +1,5 @@
-import { type Placed, themeCell } from './cells.ts'
-import { addShare, ALL, type Sums, sumOf } from './sums.ts'
+import { type Placed, themeCell, themeOfCell } from './cells.ts'
+import { addShare, ALL, type Cell, type Sums, sumOf } from './sums.ts'
 
 /**
  * A theme of a workspace. `tags`: hashes of the tags that place texts in it. `isMerged`: a person has
@@ -105,28 +105,56 @@ const EVEN_TEXTS = 10
  * theme knows none of the terms. `isLong`: the text has waited long.
  */
 const likeliestTheme = (memory: ThemeMemory, terms: readonly number[], isLong: boolean): number | undefined => {
-  const { themes, sums, texts, textsWith } = memory
-  const rows = terms.map((term) => ({ row: sums.get(term), usual: ((textsWith.get(term) ?? 0) + 0.5) / (texts + 1) }))
+  const scores = new Map(memory.themes.map(({ number }) => [number, scoreWithoutTerms(memory, number, terms.length)]))
+  for (const term of terms) {
+    const usual = ((memory.textsWith.get(term) ?? 0) + 0.5) / (memory.texts + 1)
+    const row = memory.sums.get(term) ?? NO_TEXTS
+    for (const cell of row.keys()) {
+      const score = scores.get(themeOfCell(cell))
+      // A theme has two cells, and counts at the first of them.
+      if (score === undefined || score.lastTerm === term) continue
+      score.lastTerm = term
+      const [sure, like] = [row.get(score.sureCell) ?? 0, row.get(score.likeCell) ?? 0]
+      // A theme without the term adds nothing, which keeps this short.
+      score.value += Math.log(1 + (sure + LIKENESS_WEIGHT * like) / (USUAL_TEXTS * usual))
+      const known = sure + like
+      score.isKnown ||= known >= (isLong ? 1 : KNOWN_TEXTS) && known > KNOWN_LIFT * usual * score.texts
+    }
+  }
   let found: number | undefined
   let best = -Infinity
-  for (const { number } of themes) {
-    const [sure, like] = [themeCell({ theme: number, by: 'tag' }), themeCell({ theme: number, by: 'likeness' })]
-    const [sureTexts, likeTexts] = [sumOf(sums, ALL, sure), sumOf(sums, ALL, like)]
-    const all = sureTexts + likeTexts
-    const weighed = sureTexts + LIKENESS_WEIGHT * likeTexts + USUAL_TEXTS
-    let score = Math.log(all + EVEN_TEXTS)
-    let isKnown = false
-    for (const { row, usual } of rows) {
-      const [sureWith, likeWith] = [row?.get(sure) ?? 0, row?.get(like) ?? 0]
-      score += Math.log((sureWith + LIKENESS_WEIGHT * likeWith + USUAL_TEXTS * usual) / weighed)
-      const known = sureWith + likeWith
-      isKnown ||= known >= (isLong ? 1 : KNOWN_TEXTS) && known > KNOWN_LIFT * usual * all
-    }
-    if (score <= best || (isLong && !isKnown)) continue
-    best = score
-    found = isKnown ? number : undefined
+  for (const [theme, { value, isKnown }] of scores) {
+    if (value <= best || (isLong && !isKnown)) continue
+    best = value
+    found = isKnown ? theme : undefined
   }
   return found
+}
+
+const NO_TEXTS: ReadonlyMap<Cell, number> = new Map()
+
+/** `texts`: of the theme. `lastTerm`: the last term that it has counted. */
+type Score = {
+  value: number
+  isKnown: boolean
+  lastTerm: number | undefined
+  readonly texts: number
+  readonly sureCell: Cell
+  readonly likeCell: Cell
+}
+
+const scoreWithoutTerms = ({ sums }: ThemeMemory, theme: number, terms: number): Score => {
+  const [sureCell, likeCell] = [themeCell({ theme, by: 'tag' }), themeCell({ theme, by: 'likeness' })]
+  const [sure, like] = [sumOf(sums, ALL, sureCell), sumOf(sums, ALL, likeCell)]
+  const weighed = sure + LIKENESS_WEIGHT * like + USUAL_TEXTS
+  return {
+    value: Math.log(sure + like + EVEN_TEXTS) - terms * Math.log(weighed),
+    isKnown: false,
+    lastTerm: undefined,
+    texts: sure + like,
+    sureCell,
+    likeCell,
+  }
 }
 
 /** Opens a theme for the first tag of the text that recurs in texts without a tag of a theme. */

@@ -6,7 +6,7 @@ export type KnownTheme = { number: number; tag: number | null; isMerged: boolean
  * What earlier texts have taught about a hash: how many texts have the term, and how many of each
  * cell have the hash.
  */
-type KnownSum = { hash: number; textsWith: number; cells: number[]; texts: number[] }
+type KnownSum = { hash: number; textsWith: number; sums: Map<number, number> }
 /** One of the last texts of the workspace. A text with a theme comes without its terms. */
 type LastText = { id: string; terms: number[]; tags: number[]; hasTheme: boolean }
 
@@ -34,7 +34,11 @@ export const recallSums = async (sql: Sql, workspaceId: string, hashes: Iterable
   const [row] = await sql<[{ sums: [number, number, number[], number[]][] | null }]>`
     select json_agg(json_build_array(hash, texts_with, cells, texts)) as sums
     from known_meaning(${workspaceId}::uuid, ${[...hashes]}::bigint[])`
-  return (row.sums ?? []).map(([hash, textsWith, cells, texts]) => ({ hash, textsWith, cells, texts }))
+  return (row.sums ?? []).map(([hash, textsWith, cells, texts]) => {
+    const sums = new Map<number, number>()
+    for (const [at, cell] of cells.entries()) sums.set(cell, texts[at]!)
+    return { hash, textsWith, sums }
+  })
 }
 
 /** Stored feedback that may be near-identical: `bands`: the bands that it shares. */

@@ -86,7 +86,7 @@ export const assertCounts = async (sql: Sql, workspaceId: string): Promise<void>
   }
 }
 
-const DIVIDE = '2020-06-15T00:00:00.000Z'
+const DIVIDE = '2026-02-01T00:00:00.000Z'
 
 /** Asserts that spans with the sums are those of the records. */
 export const assertSpans = async (sql: Sql, workspaceId: string): Promise<void> => {

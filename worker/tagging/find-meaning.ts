@@ -92,10 +92,7 @@ const recallSumsOf = async (
   const rows = await recallSums(sql, workspaceId, hashesOfSums(meant, last))
   const textsWith = new Map(rows.map((row) => [row.hash, row.textsWith]))
   for (const { terms } of meant) for (const term of terms) textsWith.set(term, (textsWith.get(term) ?? 0) + 1)
-  const sums = new Map(
-    rows.map(({ hash, cells, texts }) => [hash, new Map(cells.map((cell, at) => [cell, texts[at]!]))]),
-  )
-  return { sums, textsWith }
+  return { sums: new Map(rows.map(({ hash, sums }) => [hash, sums])), textsWith }
 }
 
 /** The title of a tag of these texts, as the first of them has it. */
