@@ -10,6 +10,7 @@ import { decideMeaning, hashesOfSums, type MeantText, type Meanings, readMeaning
 import { RECENT_TEXTS, type ThemeMemory } from '../../meaning/themes.ts'
 import type { Analysis } from '../../tagger/generate-tags.ts'
 import { type Delta, hashTerm } from '../../tagger/memory.ts'
+import { subjectOf, subjectWords } from '../../tagger/subject.ts'
 import { findSimilar } from './find-similar.ts'
 
 /** A text with what the tagger made of it. */
@@ -29,7 +30,12 @@ export const findMeaning = async (
   const { themes, last } = await recallThemes(sql, { workspaceId, except: [...ids], mostLast: RECENT_TEXTS })
   const { meant, titles } = readTexts(realm, texts)
   const memory: ThemeMemory = {
-    themes: themes.map(({ number, tag, isMerged }) => ({ number, tags: tag === null ? [] : [tag], isMerged })),
+    themes: themes.map(({ number, tag, title, isMerged }) => ({
+      number,
+      tags: tag === null ? [] : [tag],
+      subject: title === null ? [] : subjectWords(title),
+      isMerged,
+    })),
     recent: last,
     texts: allTexts,
     ...(await recallSumsOf(sql, workspaceId, { meant, last })),
@@ -65,7 +71,8 @@ const readTexts = (realm: Realm, texts: readonly TaggedText[]): { meant: MeantTe
   const titles = new Map<number, string>()
   const reads = texts.map(({ analysis, share }) => {
     const read = readMeaning(analysis, seed)
-    return { read, terms: [...share.terms.keys()], tags: [...share.tags.keys()].map(hashTerm) }
+    const subjects = [...share.tags.values()].map((of) => subjectOf([...of.keys()][0] ?? '', analysis.reading.lexicon))
+    return { read, terms: [...share.terms.keys()], tags: [...share.tags.keys()].map(hashTerm), subjects }
   })
   const stored = storedHashes(
     realm,
@@ -74,7 +81,7 @@ const readTexts = (realm: Realm, texts: readonly TaggedText[]): { meant: MeantTe
   let place = 0
   const next = (count: number): number[] => stored.slice(place, (place += count))
   const meant = texts.map(({ stored: text, share }, at): MeantText => {
-    const { read, terms, tags } = reads[at]!
+    const { read, terms, tags, subjects } = reads[at]!
     const [storedTerms, storedTags, cues] = [next(terms.length), next(tags.length), next(read.cues.length)]
     for (const [of, ofTag] of [...share.tags.values()].entries())
       titles.set(storedTags[of]!, [...ofTag.keys()][0] ?? '')
@@ -82,6 +89,7 @@ const readTexts = (realm: Realm, texts: readonly TaggedText[]): { meant: MeantTe
       id: text.id,
       terms: storedTerms,
       tags: storedTags,
+      subjects,
       read: { ...read, cues },
       labels: {
         mood: text.satisfaction === null ? undefined : moodOfSatisfaction(text.satisfaction),
