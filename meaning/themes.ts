@@ -52,7 +52,7 @@ const OPENING_TEXTS = 2
 /** A tag that is no plain word may be odd, or tell only a part of a subject: it needs so many texts more. */
 const ODD_TAG_TEXTS = 3
 /** Each time that a workspace has so many themes more, the next ones need one text more. */
-const THEMES_PER_TEXT = 30
+const THEMES_PER_TEXT = 25
 /**
  * A text that is like no theme waits. After so many others came, less likeness is enough: it goes to
  * the likeliest of the themes that have a text with one of its terms.

@@ -35,4 +35,8 @@ export const subjectOf = (title: string, lexicon: Lexicon): Subject => {
   return { words: subjectWords(title), isPlain: others.length === 0 && traitsOf(lexicon, word).isListed }
 }
 
-const splitTitle = (title: string): string[] => title.toLowerCase().split(' ').filter((word) => word !== '')
+const splitTitle = (title: string): string[] =>
+  title
+    .toLowerCase()
+    .split(' ')
+    .filter((word) => word !== '')

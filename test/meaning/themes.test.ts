@@ -32,12 +32,17 @@ const decide = (memory: ReturnType<typeof newThemes>, texts: readonly NewText[])
 }
 
 const plain = (...words: string[]): Subject => ({ words, isPlain: true })
-/** Unless told, each tag is a plain word of its own. */
-const textOf = (id: number, terms: number[], tags: number[] = [], subjects?: Subject[]): NewText => ({
+/** Each tag is a plain word of its own. */
+const textOf = (id: number, terms: number[], tags: number[] = []): NewText => ({
   id: `t${id}`,
   terms,
   tags,
-  subjects: subjects ?? tags.map((tag) => plain(`word ${tag}`)),
+  subjects: tags.map((tag) => plain(`word ${tag}`)),
+})
+/** A text with one tag. */
+const textWith = (id: number, tag: number, subject: Subject): NewText => ({
+  ...textOf(id, [tag], [tag]),
+  subjects: [subject],
 })
 
 test('a tag that recurs opens a theme, which takes the texts that waited for it', () => {
@@ -57,7 +62,7 @@ test('a tag without a subject opens no theme', () => {
   const memory = newThemes()
   decide(
     memory,
-    [1, 2, 3, 4, 5, 6].map((id) => textOf(id, [RAIN], [RAIN], [plain()])),
+    [1, 2, 3, 4, 5, 6].map((id) => textWith(id, RAIN, plain())),
   )
   assert.deepEqual(memory.themes, [])
 })
@@ -66,9 +71,9 @@ test('a tag that shares a word with the subject of a theme opens none: its texts
   const memory = newThemes()
   decide(
     memory,
-    [1, 2].map((id) => textOf(id, [CARD], [CARD], [plain('card')])),
+    [1, 2].map((id) => textWith(id, CARD, plain('card'))),
   )
-  const lost = [3, 4, 5].map((id) => textOf(id, [LOST], [LOST], [plain('lost', 'card')]))
+  const lost = [3, 4, 5].map((id) => textWith(id, LOST, plain('lost', 'card')))
   const placed = decide(memory, lost)
   assert.equal(memory.themes.length, 1)
   for (const { id } of lost) assert.deepEqual(placed.get(id), { theme: 1, by: 'tag' })
@@ -77,9 +82,9 @@ test('a tag that shares a word with the subject of a theme opens none: its texts
 test('a text goes to the theme that has most words of its subject', () => {
   const memory = newThemes()
   const group = (from: number, tag: number, subject: Subject) =>
-    [from, from + 1].map((id) => textOf(id, [tag], [tag], [subject]))
+    [from, from + 1].map((id) => textWith(id, tag, subject))
   decide(memory, [...group(1, CARD, plain('credit')), ...group(3, PIN, plain('card', 'pin'))])
-  const placed = decide(memory, [textOf(5, [LOST], [LOST], [plain('credit', 'card', 'pin')])])
+  const placed = decide(memory, [textWith(5, LOST, plain('credit', 'card', 'pin'))])
   assert.deepEqual(placed.get('t5'), { theme: 2, by: 'tag' })
 })
 
@@ -88,7 +93,7 @@ test('a tag that is no plain word opens a theme after more texts than a plain on
     const memory = newThemes()
     let texts = 0
     while (memory.themes.length === 0 && texts < 20)
-      decide(memory, [textOf(++texts, [RAIN], [RAIN], [{ words: ['rain'], isPlain }])])
+      decide(memory, [textWith(++texts, RAIN, { words: ['rain'], isPlain })])
     return texts
   }
   assert.deepEqual([openedAfter(true), openedAfter(false)], [2, 5])

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { keyedHash, type Realm } from '../../contract/identity/keys.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
-import { recallSums, recallThemes } from '../../db/tags/meaning.ts'
+import { type KnownTheme, recallSums, recallThemes } from '../../db/tags/meaning.ts'
 import type { FoundMeaning, StoredText, StoredMeaning } from '../../db/tags/store-tags.ts'
 import { storedHashes } from '../../db/tags/tag-hashes.ts'
 import { themeCell } from '../../meaning/cells.ts'
 import { moodOfSatisfaction } from '../../meaning/judge.ts'
 import { decideMeaning, hashesOfSums, type MeantText, type Meanings, readMeaning } from '../../meaning/meaning.ts'
-import { RECENT_TEXTS, type ThemeMemory } from '../../meaning/themes.ts'
+import { RECENT_TEXTS, type ThemeByTags, type ThemeMemory } from '../../meaning/themes.ts'
 import type { Analysis } from '../../tagger/generate-tags.ts'
 import { type Delta, hashTerm } from '../../tagger/memory.ts'
 import { subjectOf, subjectWords } from '../../tagger/subject.ts'
@@ -30,12 +30,7 @@ export const findMeaning = async (
   const { themes, last } = await recallThemes(sql, { workspaceId, except: [...ids], mostLast: RECENT_TEXTS })
   const { meant, titles } = readTexts(realm, texts)
   const memory: ThemeMemory = {
-    themes: themes.map(({ number, tag, title, isMerged }) => ({
-      number,
-      tags: tag === null ? [] : [tag],
-      subject: title === null ? [] : subjectWords(title),
-      isMerged,
-    })),
+    themes: themes.map(themeByTags),
     recent: last,
     texts: allTexts,
     ...(await recallSumsOf(sql, workspaceId, { meant, last })),
@@ -64,6 +59,13 @@ export const findMeaning = async (
     },
   }
 }
+
+const themeByTags = ({ number, tag, title, isMerged }: KnownTheme): ThemeByTags => ({
+  number,
+  tags: tag === null ? [] : [tag],
+  subject: title === null ? [] : subjectWords(title),
+  isMerged,
+})
 
 /** The texts with hashes in their stored form, and the titles of their tags by hash. */
 const readTexts = (realm: Realm, texts: readonly TaggedText[]): { meant: MeantText[]; titles: Map<number, string> } => {
