@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import * as v from 'valibot'
 import { pathOfCaller } from '../runtime/path-of-caller.ts'
 import { hashTerm, type Memory, newMemory } from '../tagger/memory.ts'
+import { subjectOf } from '../tagger/subject.ts'
 import { analyseTexts, learnTexts, tagAnalysed, unhideWordsOfTexts } from '../tagger/tag-texts.ts'
 import { TEXT_KINDS } from '../contract/kinds-of-texts.ts'
 import { MOODS } from './cells.ts'
@@ -46,6 +47,7 @@ const decideTogether = ({ tags: memory, themes, names }: InsightWorkspace, lines
       id: String(id),
       terms: [...shares[at]!.terms.keys()],
       tags: keys.map(([hash]) => hash),
+      subjects: keys.map(([, title]) => subjectOf(title, unhidden[at]!.analysis.reading.lexicon)),
       read: readMeaning(unhidden[at]!.analysis, SEED),
       labels: { mood: mood ?? undefined, kind: kind ?? undefined },
     }

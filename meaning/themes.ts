@@ -1,17 +1,31 @@
+import type { Subject } from '../tagger/subject.ts'
 import { type Placed, themeCell, themeOfCell } from './cells.ts'
 import { addShare, ALL, type Cell, type Sums, sumOf } from './sums.ts'
 
 /**
- * A theme of a workspace. `tags`: hashes of the tags that place texts in it. `isMerged`: a person has
- * merged it into another one. Its texts still are its own, so the merge can be taken back.
+ * A theme of a workspace. `tags`: hashes of the tags that place texts in it. `subject`: the words of
+ * the subject of its tag. `isMerged`: a person has merged it into another one. Its texts still are its
+ * own, so the merge can be taken back.
  */
-export type ThemeByTags = { readonly number: number; readonly tags: readonly number[]; readonly isMerged?: boolean }
+export type ThemeByTags = {
+  readonly number: number
+  readonly tags: readonly number[]
+  readonly subject: readonly string[]
+  readonly isMerged?: boolean
+}
 
 /** The hashes of the terms of a text, and of the keys of its tags. */
 export type ThemeText = { readonly terms: readonly number[]; readonly tags: readonly number[] }
 
-/** A text of a job. `known`: the theme that it has; without one, it gets one. */
-export type NewText = ThemeText & { readonly id: string; readonly known?: Placed | undefined }
+/**
+ * A text of a job. `subjects`: those of its tags, in the same order. `known`: the theme that it has;
+ * without one, it gets one.
+ */
+export type NewText = ThemeText & {
+  readonly id: string
+  readonly subjects: readonly Subject[]
+  readonly known?: Placed | undefined
+}
 
 /** One of the last texts. `terms` may be empty if it has a theme. */
 export type RecentText = ThemeText & { readonly id: string; readonly hasTheme: boolean }
@@ -33,13 +47,17 @@ export type ThemeDecisions = { readonly placed: PlacedText[]; readonly opened: T
 
 const MOST_THEMES = 40
 export const RECENT_TEXTS = 500
-/** A tag opens a theme when so many recent texts have it, and no tag with a theme. */
-const OPENING_TEXTS = 3
+/** A tag opens a theme when so many recent texts without a theme have it, the new text included. */
+const OPENING_TEXTS = 2
+/** A tag that is no plain word may be odd, or tell only a part of a subject: it needs so many texts more. */
+const ODD_TAG_TEXTS = 3
+/** Each time that a workspace has so many themes more, the next ones need one text more. */
+const THEMES_PER_TEXT = 25
 /**
  * A text that is like no theme waits. After so many others came, less likeness is enough: it goes to
  * the likeliest of the themes that have a text with one of its terms.
  */
-const WAITING_TEXTS = 300
+const WAITING_TEXTS = 250
 
 /** A waiting text gets a try each time that so many more texts came. */
 const RETRY_TEXTS = 50
@@ -47,12 +65,12 @@ const RETRY_TEXTS = 50
 /** Gives themes to the texts of a job in their order, and to texts that wait. Opens themes. */
 export const decideThemes = (memory: ThemeMemory, texts: readonly NewText[]): ThemeDecisions => {
   const decisions: ThemeDecisions = { placed: [], opened: [] }
-  for (const { known, ...text } of texts) {
-    const placed = known ?? placeText(memory, text, false)
+  for (const { known, subjects, ...text } of texts) {
+    const placed = known ?? placeText(memory, { ...text, subjects }, false)
     if (known === undefined && placed !== undefined) put(memory, decisions, { text, placed })
     memory.recent.push({ ...text, hasTheme: placed !== undefined })
     if (memory.recent.length > RECENT_TEXTS) memory.recent.shift()
-    if (placed?.by !== 'tag') openTheme(memory, decisions, text)
+    if (placed?.by !== 'tag') openTheme(memory, decisions, { tags: text.tags, subjects })
     for (let age = RETRY_TEXTS; age < memory.recent.length; age += RETRY_TEXTS)
       placeWaiting(memory, decisions, { age, isLong: age > WAITING_TEXTS })
   }
@@ -62,14 +80,19 @@ export const decideThemes = (memory: ThemeMemory, texts: readonly NewText[]): Th
 const put = (
   memory: ThemeMemory,
   { placed: all }: ThemeDecisions,
-  { text, placed }: { text: Omit<NewText, 'known'>; placed: Placed },
+  { text, placed }: { text: ThemeText & { readonly id: string }; placed: Placed },
 ): void => {
   addShare(memory.sums, { hashes: text.terms, cells: [themeCell(placed)] })
   all.push({ id: text.id, placed })
 }
 
-const placeText = (memory: ThemeMemory, { tags, terms }: ThemeText, isLong: boolean): Placed | undefined => {
-  const ofTag = themeOfTags(memory, tags)
+/** Recent texts come without subjects. */
+const placeText = (
+  memory: ThemeMemory,
+  { tags, terms, subjects = [] }: ThemeText & { readonly subjects?: readonly Subject[] },
+  isLong: boolean,
+): Placed | undefined => {
+  const ofTag = themeOfTags(memory, tags) ?? themeOfSubjects(memory, subjects)
   if (ofTag !== undefined) return { theme: ofTag, by: 'tag' }
   const like = themeOfTags(memory, terms) ?? likeliestTheme(memory, terms, isLong)
   return like === undefined ? undefined : { theme: like, by: 'likeness' }
@@ -88,6 +111,22 @@ const themeOfTags = ({ themes, textsWith }: ThemeMemory, hashes: readonly number
     }
   }
   return found
+}
+
+/** The theme of the first subject that shares a word with one: the theme with most of its words. */
+const themeOfSubjects = ({ themes }: ThemeMemory, subjects: readonly Subject[]): number | undefined => {
+  for (const { words } of subjects) {
+    let found: number | undefined
+    let most = 0
+    for (const { number, subject } of themes) {
+      const shared = words.filter((word) => subject.includes(word)).length
+      if (shared <= most) continue
+      most = shared
+      found = number
+    }
+    if (found !== undefined) return found
+  }
+  return undefined
 }
 
 /** A theme knows a term that so many of its texts have, and this many times the usual share. */
@@ -157,15 +196,28 @@ const scoreWithoutTerms = ({ sums }: ThemeMemory, theme: number, terms: number):
   }
 }
 
-/** Opens a theme for the first tag of the text that recurs in texts without a tag of a theme. */
-const openTheme = (memory: ThemeMemory, decisions: ThemeDecisions, { tags }: ThemeText): void => {
+/**
+ * Opens a theme for the first tag of the text that recurs in texts without a theme. A tag without a
+ * subject opens none, nor does one that shares a word of its subject with a theme: two themes with
+ * one subject would split its texts.
+ */
+const openTheme = (
+  memory: ThemeMemory,
+  decisions: ThemeDecisions,
+  { tags, subjects }: Pick<NewText, 'tags' | 'subjects'>,
+): void => {
   const { themes, recent } = memory
   if (tags.length === 0 || themes.filter(({ isMerged = false }) => !isMerged).length >= MOST_THEMES) return
-  const withTheme = new Set(themes.flatMap((theme) => theme.tags))
-  const open = recent.filter((text) => !text.tags.some((tag) => withTheme.has(tag)))
-  const tag = tags.find((each) => open.filter((text) => text.tags.includes(each)).length >= OPENING_TEXTS)
-  if (tag === undefined) return
-  const theme: ThemeByTags = { number: Math.max(0, ...themes.map(({ number }) => number)) + 1, tags: [tag] }
+  const others = recent.slice(0, -1).filter(({ hasTheme }) => !hasTheme)
+  const least = OPENING_TEXTS + Math.floor(themes.length / THEMES_PER_TEXT)
+  const at = subjects.findIndex((subject, place) => {
+    if (subject.words.length === 0 || themeOfSubjects(memory, [subject]) !== undefined) return false
+    const texts = 1 + others.filter((text) => text.tags.includes(tags[place]!)).length
+    return texts >= least + (subject.isPlain ? 0 : ODD_TAG_TEXTS)
+  })
+  if (at < 0) return
+  const number = Math.max(0, ...themes.map((theme) => theme.number)) + 1
+  const theme: ThemeByTags = { number, tags: [tags[at]!], subject: subjects[at]!.words }
   themes.push(theme)
   decisions.opened.push(theme)
   for (let age = recent.length - 1; age >= 0; age--) placeWaiting(memory, decisions, { age, isLong: false })

@@ -18,6 +18,7 @@ const meant = (id: string, text: string, labels: MeantText['labels'] = {}): Mean
   id,
   terms: [],
   tags: [],
+  subjects: [],
   read: read(text),
   labels,
 })

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { type Placed, themeCell } from '../../meaning/cells.ts'
 import { addShare, ALL, subtractShare, type Sums, sumOf } from '../../meaning/sums.ts'
 import { decideThemes, type NewText, type ThemeMemory } from '../../meaning/themes.ts'
+import type { Subject } from '../../tagger/subject.ts'
 import { seeded } from '../support/property-seed.ts'
 
 const [CARD, PIN, LOST, QUEUE, LONG, RAIN] = [101, 102, 103, 104, 105, 106]
@@ -30,7 +31,19 @@ const decide = (memory: ReturnType<typeof newThemes>, texts: readonly NewText[])
   return placed
 }
 
-const textOf = (id: number, terms: number[], tags: number[] = []): NewText => ({ id: `t${id}`, terms, tags })
+const plain = (...words: string[]): Subject => ({ words, isPlain: true })
+/** Each tag is a plain word of its own. */
+const textOf = (id: number, terms: number[], tags: number[] = []): NewText => ({
+  id: `t${id}`,
+  terms,
+  tags,
+  subjects: tags.map((tag) => plain(`word ${tag}`)),
+})
+/** A text with one tag. */
+const textWith = (id: number, tag: number, subject: Subject): NewText => ({
+  ...textOf(id, [tag], [tag]),
+  subjects: [subject],
+})
 
 test('a tag that recurs opens a theme, which takes the texts that waited for it', () => {
   const memory = newThemes()
@@ -40,15 +53,56 @@ test('a tag that recurs opens a theme, which takes the texts that waited for it'
     textOf(3, [CARD, PIN], [CARD]),
     textOf(4, [CARD], [CARD]),
   ])
-  assert.deepEqual(memory.themes, [{ number: 1, tags: [CARD] }])
+  assert.deepEqual(memory.themes, [{ number: 1, tags: [CARD], subject: [`word ${CARD}`] }])
   assert.deepEqual([...placed.keys()].toSorted(), ['t1', 't3', 't4'])
   for (const each of placed.values()) assert.deepEqual(each, { theme: 1, by: 'tag' })
+})
+
+test('a tag without a subject opens no theme', () => {
+  const memory = newThemes()
+  decide(
+    memory,
+    [1, 2, 3, 4, 5, 6].map((id) => textWith(id, RAIN, plain())),
+  )
+  assert.deepEqual(memory.themes, [])
+})
+
+test('a tag that shares a word with the subject of a theme opens none: its texts go there by tag', () => {
+  const memory = newThemes()
+  decide(
+    memory,
+    [1, 2].map((id) => textWith(id, CARD, plain('card'))),
+  )
+  const lost = [3, 4, 5].map((id) => textWith(id, LOST, plain('lost', 'card')))
+  const placed = decide(memory, lost)
+  assert.equal(memory.themes.length, 1)
+  for (const { id } of lost) assert.deepEqual(placed.get(id), { theme: 1, by: 'tag' })
+})
+
+test('a text goes to the theme that has most words of its subject', () => {
+  const memory = newThemes()
+  const group = (from: number, tag: number, subject: Subject) =>
+    [from, from + 1].map((id) => textWith(id, tag, subject))
+  decide(memory, [...group(1, CARD, plain('credit')), ...group(3, PIN, plain('card', 'pin'))])
+  const placed = decide(memory, [textWith(5, LOST, plain('credit', 'card', 'pin'))])
+  assert.deepEqual(placed.get('t5'), { theme: 2, by: 'tag' })
+})
+
+test('a tag that is no plain word opens a theme after more texts than a plain one', () => {
+  const openedAfter = (isPlain: boolean): number => {
+    const memory = newThemes()
+    let texts = 0
+    while (memory.themes.length === 0 && texts < 20)
+      decide(memory, [textWith(++texts, RAIN, { words: ['rain'], isPlain })])
+    return texts
+  }
+  assert.deepEqual([openedAfter(true), openedAfter(false)], [2, 5])
 })
 
 test('a text goes to the theme of its rarest theme tag, else to the likeliest, else to none', () => {
   const memory = newThemes()
   const cards = [1, 2, 3, 4, 5].map((id) => textOf(id, [CARD, LOST], [CARD]))
-  const pins = [6, 7, 8].map((id) => textOf(id, [CARD, PIN], [PIN]))
+  const pins = [6, 7, 8].map((id) => textOf(id, [PIN], [PIN]))
   const others = Array.from({ length: 60 }, (_, at) => textOf(100 + at, [1000 + at]))
   decide(memory, [...cards, ...pins, ...others])
   const placed = decide(memory, [textOf(50, [CARD, PIN], [CARD, PIN]), textOf(51, [LOST, RAIN]), textOf(52, [RAIN])])

@@ -1,14 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { keyedHash, type Realm } from '../../contract/identity/keys.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
-import { recallSums, recallThemes } from '../../db/tags/meaning.ts'
+import { type KnownTheme, recallSums, recallThemes } from '../../db/tags/meaning.ts'
 import type { FoundMeaning, Share, StoredText, StoredMeaning } from '../../db/tags/store-tags.ts'
 import { storedHashes } from '../../db/tags/tag-hashes.ts'
 import { themeCell } from '../../meaning/cells.ts'
 import { moodOfSatisfaction } from '../../meaning/judge.ts'
 import { decideMeaning, hashesOfSums, type MeantText, type Meanings, readMeaning } from '../../meaning/meaning.ts'
-import { RECENT_TEXTS, type ThemeMemory } from '../../meaning/themes.ts'
+import { RECENT_TEXTS, type ThemeByTags, type ThemeMemory } from '../../meaning/themes.ts'
 import type { Analysis } from '../../tagger/generate-tags.ts'
+import { subjectOf, subjectWords } from '../../tagger/subject.ts'
 import { findSimilar } from './find-similar.ts'
 
 /** A text with what the tagger made of it. */
@@ -28,7 +29,7 @@ export const findMeaning = async (
   const { themes, last } = await recallThemes(sql, { workspaceId, except: [...ids], mostLast: RECENT_TEXTS })
   const meant = readTexts(realm, texts)
   const memory: ThemeMemory = {
-    themes: themes.map(({ number, tag, isMerged }) => ({ number, tags: tag === null ? [] : [tag], isMerged })),
+    themes: themes.map(themeByTags),
     recent: last,
     texts: allTexts,
     ...(await recallSumsOf(sql, workspaceId, { meant, last })),
@@ -58,6 +59,13 @@ export const findMeaning = async (
   }
 }
 
+const themeByTags = ({ number, tag, title, isMerged }: KnownTheme): ThemeByTags => ({
+  number,
+  tags: tag === null ? [] : [tag],
+  subject: title === null ? [] : subjectWords(title),
+  isMerged,
+})
+
 /** The texts with hashes in their stored form. */
 const readTexts = (realm: Realm, texts: readonly TaggedText[]): MeantText[] => {
   const seed = keyedHash(realm.hashKey, JSON.stringify([realm.workspaceId, 'text_band'])).readUInt32BE()
@@ -67,12 +75,13 @@ const readTexts = (realm: Realm, texts: readonly TaggedText[]): MeantText[] => {
     reads.flatMap((read) => read.cues),
   )
   let place = 0
-  return texts.map(({ stored: text, share }, at): MeantText => {
+  return texts.map(({ stored: text, analysis, share }, at): MeantText => {
     const read = reads[at]!
     return {
       id: text.id,
       terms: share.terms.map(({ hash }) => hash),
       tags: share.tags.map(({ hash }) => hash),
+      subjects: share.tags.map(({ title }) => subjectOf(title, analysis.reading.lexicon)),
       read: { ...read, cues: cues.slice(place, (place += read.cues.length)) },
       labels: {
         mood: text.satisfaction === null ? undefined : moodOfSatisfaction(text.satisfaction),
