@@ -3,7 +3,8 @@ import { isPlausibleToken, tokenHash } from '../contract/token-format.ts'
 import type { Scope, TokenHolder } from '../db/tokens.ts'
 import { coalesce } from '../runtime/coalesce.ts'
 import type { Span } from '../runtime/tracing.ts'
-import { isRefusal, type Needs, type Refusal } from './http/refusal.ts'
+import { withinTime } from '../runtime/within-time.ts'
+import { isRefusal, type Needs, type Refusal, whyPostgres } from './http/refusal.ts'
 
 /** The most valid tokens, and the most unknown tokens, that the process remembers. */
 const MAX_REMEMBERED_TOKENS = 20_000
@@ -15,6 +16,8 @@ const TAKEN_ALONG = 1_000
 const TAKEN_ALONG_FROM_MS = TOKEN_REMEMBERED_MS / 2
 /** Two at a time, since the connection of one can hang. */
 const LOOK_UPS = { items: TAKEN_ALONG, concurrency: 2 }
+/** A request with a remembered token does not wait longer for a look-up, since Postgres may hang. */
+const REMEMBERED_AFTER_MS = 750
 
 /**
  * `now` judges the expiry of a token. `steadily` measures the age of an answer from Postgres, since
@@ -44,11 +47,12 @@ export const createAuthenticate = (find: FindHolders, { now, steadily }: Clocks)
   const asked = new Map<string, Promise<TokenHolder | Refusal>>()
 
   const lookUp = async (hash: string): Promise<TokenHolder | Refusal> => {
+    const found = tokens.find(hash)
     try {
-      return holderOrRefusal(await tokens.find(hash), now())
-    } catch {
+      return holderOrRefusal(await (tokens.isUsable(hash) ? withinTime(found, REMEMBERED_AFTER_MS) : found), now())
+    } catch (error) {
       const holder = tokens.lastHolder(hash)
-      return holder ? holderOrRefusal(holder, now()) : { refused: 'unavailable', why: 'postgres' }
+      return holder ? holderOrRefusal(holder, now()) : { refused: 'unavailable', why: whyPostgres(error) }
     } finally {
       asked.delete(hash)
     }
@@ -81,7 +85,13 @@ const rememberTokens = (find: FindHolders, steadily: Clocks['steadily']) => {
     if (tokens.size > MAX_REMEMBERED_TOKENS) tokens.delete(tokens.keys().next().value!)
   }
 
+  const usable = (hash: string): Remembered | undefined => {
+    const known = valid.get(hash)
+    return known && steadily() - known.answeredAt < TOKEN_USABLE_WITHOUT_POSTGRES_MS ? known : undefined
+  }
+
   return {
+    isUsable: (hash: string): boolean => usable(hash) !== undefined,
     recall: (hash: string): Remembered | undefined => {
       const known = valid.get(hash) ?? unknown.get(hash)
       const age = known ? steadily() - known.askedAt : Infinity
@@ -102,10 +112,9 @@ const rememberTokens = (find: FindHolders, steadily: Clocks['steadily']) => {
      * request would wait while Postgres hangs.
      */
     lastHolder: (hash: string): TokenHolder | undefined => {
-      const known = valid.get(hash)
-      if (!known?.holder || steadily() - known.answeredAt >= TOKEN_USABLE_WITHOUT_POSTGRES_MS) return undefined
-      known.askedAt = steadily()
-      return known.holder
+      const known = usable(hash)
+      if (known) known.askedAt = steadily()
+      return known?.holder
     },
   }
 }

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import { READ_ROUTES } from '../../api/reads/read-routes.ts'
 import { ReplyError } from 'ioredis'
 import type { Problem } from '../../contract/check-body.ts'
+import { withinTime } from '../../runtime/within-time.ts'
 import { SHORT_BODY } from '../end-to-end/body-with.ts'
 import type { OperationPath } from '../end-to-end/interface-table.ts'
 import { appWithoutStores, EMPTY_LOG, emptyReads, SUBMISSION } from '../support/app-without-stores.ts'
@@ -225,9 +226,9 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
     [NO_CONTACT[0], NO_CONTACT[1], { 'Submission-Id': SUBMISSION }],
     purge,
   ],
-  'the purge cannot be looked up': [
-    { intake: { canPurgeMatch: () => fails(new Error('away')) } },
-    DATABASE_AWAY,
+  'the purge takes too long to look up': [
+    { intake: { canPurgeMatch: () => withinTime(new Promise(() => {}), 1) } },
+    unavailable(`The database did not answer in time. ${NOT_ACCEPTED}`),
     purge,
   ],
   'a purge is invalid, even if it would match nothing': [
