@@ -132,7 +132,6 @@ const fails = async (error: Error): Promise<never> => {
   throw error
 }
 const replyError = (message: string): Error => new (ReplyError as new (message: string) => Error)(message)
-const FULL_REDIS = replyError("OOM command not allowed when used memory > 'maxmemory'.")
 const LIMITED: Expected = [
   429,
   'Rate limit exceeded: submissions are limited to 10 per minute. Retry later, in 2 s. The operators set the limit: CONVERSATIONS_PER_MINUTE, or SUBMISSIONS_PER_MINUTE for other operations.',
@@ -185,7 +184,7 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
   ],
   'Redis does not answer': [{ intake: { admit: () => fails(new Error('timed out')) } }, QUEUE_SILENT],
   'Redis is full': [
-    { intake: { admit: () => fails(FULL_REDIS) } },
+    { intake: { admit: () => fails(replyError("OOM command not allowed when used memory > 'maxmemory'.")) } },
     unavailable(`The queue is nearly full (maxmemory of Redis). ${NOT_ACCEPTED}`),
   ],
   'Redis refuses writes': [

@@ -16,7 +16,7 @@ process.stdout.setMaxListeners(0)
 const runHere = async (program: string): Promise<Said> => {
   const said: Said = { code: undefined, stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr'] as const)
-    process[name].write = (text: unknown, ...more: unknown[]) => {
+    process[name].write = (text: unknown, ...more: (string | (() => void) | undefined)[]) => {
       // A program goes on to its `catch` after an exit that throws.
       if (said.code === undefined) said[name] += String(text)
       for (const done of more) if (typeof done === 'function') done()
