@@ -49,10 +49,13 @@ export const createAuthenticate = (find: FindHolders, { now, steadily }: Clocks)
   const lookUp = async (hash: string): Promise<TokenHolder | Refusal> => {
     const found = tokens.find(hash)
     try {
-      return holderOrRefusal(await (tokens.isUsable(hash) ? withinTime(found, REMEMBERED_AFTER_MS) : found), now())
+      return holderOrRefusal(await (tokens.usable(hash) ? withinTime(found, REMEMBERED_AFTER_MS) : found), now())
     } catch (error) {
-      const holder = tokens.lastHolder(hash)
-      return holder ? holderOrRefusal(holder, now()) : { refused: 'unavailable', why: whyPostgres(error) }
+      const known = tokens.usable(hash)
+      if (!known) return { refused: 'unavailable', why: whyPostgres(error) }
+      // Postpones the next look-up: otherwise every request would wait while Postgres hangs.
+      known.askedAt = steadily()
+      return holderOrRefusal(known.holder, now())
     } finally {
       asked.delete(hash)
     }
@@ -85,13 +88,7 @@ const rememberTokens = (find: FindHolders, steadily: Clocks['steadily']) => {
     if (tokens.size > MAX_REMEMBERED_TOKENS) tokens.delete(tokens.keys().next().value!)
   }
 
-  const usable = (hash: string): Remembered | undefined => {
-    const known = valid.get(hash)
-    return known && steadily() - known.answeredAt < TOKEN_USABLE_WITHOUT_POSTGRES_MS ? known : undefined
-  }
-
   return {
-    isUsable: (hash: string): boolean => usable(hash) !== undefined,
     recall: (hash: string): Remembered | undefined => {
       const known = valid.get(hash) ?? unknown.get(hash)
       const age = known ? steadily() - known.askedAt : Infinity
@@ -107,14 +104,10 @@ const rememberTokens = (find: FindHolders, steadily: Clocks['steadily']) => {
       for (const hash of all) remember(hash, holders.get(hash))
       return hashes.map((hash) => holders.get(hash))
     }, LOOK_UPS),
-    /**
-     * The remembered holder, unless it is too old. Postpones the next look-up: otherwise every
-     * request would wait while Postgres hangs.
-     */
-    lastHolder: (hash: string): TokenHolder | undefined => {
-      const known = usable(hash)
-      if (known) known.askedAt = steadily()
-      return known?.holder
+    /** The answer about a valid token, unless it is too old to be used without Postgres. */
+    usable: (hash: string): Remembered | undefined => {
+      const known = valid.get(hash)
+      return known && steadily() - known.answeredAt < TOKEN_USABLE_WITHOUT_POSTGRES_MS ? known : undefined
     },
   }
 }

@@ -13,7 +13,7 @@ const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 /** Usages that do not begin with `npm run` and the name of their script. */
 const OTHER_USAGE: Readonly<Record<string, string>> = { start: 'npm start', test: 'npm test', 'test:long': 'npm test' }
 const INSTALL = 'sh cli/start/install.sh'
-/** A script installs what is missing, and then runs one program. Arguments reach the program. */
+/** A script may install the packages first. It runs one program, which gets the arguments. */
 const SCRIPT = /^(?:sh cli\/start\/install\.sh && )?(?:[A-Z_]+=\w+ )?(?:exec )?bun (\S+\.ts)$/
 
 describe('--help', () => {
