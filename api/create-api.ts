@@ -26,7 +26,7 @@ import { findHostProblem } from '../queue/jobs/refused-host.ts'
 import { readRedisCondition } from '../queue/redis/redis-condition.ts'
 import { pingRedis } from '../queue/redis/redis-servers.ts'
 import { type AppDependencies, BOARD_PATH, createApp, OVERVIEW_PATH } from './app.ts'
-import { createIntake, LOOK_UP_TIMEOUT_MS, mostBytesInHand, type Resources } from './create-intake.ts'
+import { createIntake, mostBytesInHand, NEEDED_WITHIN_MS, type Resources } from './create-intake.ts'
 import { type OnFault, requestIdOf } from './http/request-id.ts'
 import type { AgentReads } from './mcp/agent-read.ts'
 import { createCallLimit } from './mcp/call-limit.ts'
@@ -104,13 +104,6 @@ const pressureOf = (stores: Parameters<typeof countWaiting>[0], mostWaiting: num
     return { usedBytes, maxBytes, waiting }
   }, mostWaiting)
 
-/**
- * Longer than the time-out of a statement, so that Postgres cancels a slow statement first. Behind
- * a pooler in mode `transaction`, the time-out of the role counts, and a statement can outlast the
- * answer.
- */
-const READ_TIMEOUT_MS = 6_000
-
 /** If further reads of the workspace wait, a read of N ms keeps its permit for N ms more. */
 const READ_REST = 1
 
@@ -134,13 +127,13 @@ const createReadDependencies = (
     onFault,
     stop,
     readRecord: async (workspaceId, name) =>
-      (await withinTime(readRecords(sql, workspaceId, [name]), READ_TIMEOUT_MS))[0],
-    currentId: (workspaceId, name) => withinTime(currentId(sql, workspaceId, name), READ_TIMEOUT_MS),
-    countFeedback: (request) => withinTime(countFeedback(sql, withStoredHashes(hashKey, request)), READ_TIMEOUT_MS),
-    readList: (request) => withinTime(readList(sql, withStoredHashes(hashKey, request)), READ_TIMEOUT_MS),
-    listSources: (...asked) => withinTime(listSources(sql, ...asked), READ_TIMEOUT_MS),
-    listFields: (workspaceId) => withinTime(listFields(sql, workspaceId), READ_TIMEOUT_MS),
-    readChanges: (workspaceId, wanted) => withinTime(readChanges(sql, workspaceId, wanted), READ_TIMEOUT_MS),
+      (await withinTime(readRecords(sql, workspaceId, [name]), NEEDED_WITHIN_MS))[0],
+    currentId: (workspaceId, name) => withinTime(currentId(sql, workspaceId, name), NEEDED_WITHIN_MS),
+    countFeedback: (request) => withinTime(countFeedback(sql, withStoredHashes(hashKey, request)), NEEDED_WITHIN_MS),
+    readList: (request) => withinTime(readList(sql, withStoredHashes(hashKey, request)), NEEDED_WITHIN_MS),
+    listSources: (...asked) => withinTime(listSources(sql, ...asked), NEEDED_WITHIN_MS),
+    listFields: (workspaceId) => withinTime(listFields(sql, workspaceId), NEEDED_WITHIN_MS),
+    readChanges: (workspaceId, wanted) => withinTime(readChanges(sql, workspaceId, wanted), NEEDED_WITHIN_MS),
   }
 }
 
@@ -152,13 +145,13 @@ const createAgentDependencies = ({
   readingSql: sql,
 }: Resources): Omit<AppDependencies['mcp'], 'reads' | 'called'> => {
   const agentReads: AgentReads = {
-    compare: (asked) => withinTime(compareSpans(sql, withStoredHashes(hashKey, asked)), READ_TIMEOUT_MS),
-    feedbackContext: (...asked) => withinTime(readFeedbackContext(sql, ...asked), READ_TIMEOUT_MS),
-    accountContext: (...asked) => withinTime(readAccountContext(sql, ...asked), READ_TIMEOUT_MS),
-    findAccount: (...asked) => withinTime(findAccount(sql, ...asked), READ_TIMEOUT_MS),
-    findNames: (...asked) => withinTime(findNames(sql, ...asked), READ_TIMEOUT_MS),
-    contractValues: (...asked) => withinTime(readContractValues(sql, ...asked), READ_TIMEOUT_MS),
-    countAnswers: (asked) => withinTime(countAnswers(sql, withStoredHashes(hashKey, asked)), READ_TIMEOUT_MS),
+    compare: (asked) => withinTime(compareSpans(sql, withStoredHashes(hashKey, asked)), NEEDED_WITHIN_MS),
+    feedbackContext: (...asked) => withinTime(readFeedbackContext(sql, ...asked), NEEDED_WITHIN_MS),
+    accountContext: (...asked) => withinTime(readAccountContext(sql, ...asked), NEEDED_WITHIN_MS),
+    findAccount: (...asked) => withinTime(findAccount(sql, ...asked), NEEDED_WITHIN_MS),
+    findNames: (...asked) => withinTime(findNames(sql, ...asked), NEEDED_WITHIN_MS),
+    contractValues: (...asked) => withinTime(readContractValues(sql, ...asked), NEEDED_WITHIN_MS),
+    countAnswers: (asked) => withinTime(countAnswers(sql, withStoredHashes(hashKey, asked)), NEEDED_WITHIN_MS),
   }
   const callsPerMinute = config.AGENT_CALLS_PER_MINUTE
   const limit = createCallLimit(callsPerMinute, () => performance.now())
@@ -168,7 +161,7 @@ const createAgentDependencies = ({
 const setSourceIn =
   ({ sql }: Resources): AppDependencies['setSource'] =>
   (...asked) =>
-    withinTime(setSource(sql, ...asked), READ_TIMEOUT_MS)
+    withinTime(setSource(sql, ...asked), NEEDED_WITHIN_MS)
 
 const createInsightReads =
   ({ readingSql: sql, hashKey }: Resources): AppDependencies['insightReads'] =>
@@ -177,15 +170,15 @@ const createInsightReads =
       Object.entries(createReads(sql, { workspaceId, hashKey })).map(([name, read]) => [
         name,
         (...asked: unknown[]) =>
-          withinTime((read as (...given: unknown[]) => Promise<unknown>)(...asked), READ_TIMEOUT_MS),
+          withinTime((read as (...given: unknown[]) => Promise<unknown>)(...asked), NEEDED_WITHIN_MS),
       ]),
     ) as ReturnType<AppDependencies['insightReads']>
 
 const createWebhookStore = ({ config, sql, redis }: Resources): AppDependencies['webhooks'] => ({
-  list: (workspaceId) => withinTime(listWebhooks(sql, workspaceId), READ_TIMEOUT_MS),
-  create: (webhook) => withinTime(createWebhook(sql, webhook), READ_TIMEOUT_MS),
-  remove: (named) => withinTime(deleteWebhook(sql, named), READ_TIMEOUT_MS),
-  findHostProblem: (url) => withinTime(findHostProblem({ redis, prefix: config.REDIS_PREFIX }, url), READ_TIMEOUT_MS),
+  list: (workspaceId) => withinTime(listWebhooks(sql, workspaceId), NEEDED_WITHIN_MS),
+  create: (webhook) => withinTime(createWebhook(sql, webhook), NEEDED_WITHIN_MS),
+  remove: (named) => withinTime(deleteWebhook(sql, named), NEEDED_WITHIN_MS),
+  findHostProblem: (url) => withinTime(findHostProblem({ redis, prefix: config.REDIS_PREFIX }, url), NEEDED_WITHIN_MS),
 })
 
 const boardOf = (queues: JobQueues, onFault: OnFault): Handler =>
@@ -228,7 +221,7 @@ const createReceiptSources = ({
 }: Resources): Pick<AppDependencies['receipts'], 'findStored' | 'findQueued'> => {
   const { findQueued } = createLog(redis, config.REDIS_PREFIX)
   return {
-    findStored: (workspaceId, id) => withinTime(findReceipt(sql, workspaceId, id), LOOK_UP_TIMEOUT_MS),
+    findStored: (workspaceId, id) => withinTime(findReceipt(sql, workspaceId, id), NEEDED_WITHIN_MS),
     findQueued,
   }
 }
