@@ -13,12 +13,12 @@ import {
   findStrays,
   finishReplays,
   forgetDeletedWorkspaces,
-  type MaintenanceDependencies,
   resumePurges,
   retryDead,
   startMaintenance,
   sweepAllLogs,
 } from '../../worker/maintenance.ts'
+import type { MaintenanceDependencies } from '../../worker/capability.ts'
 import { feedbackBody } from '../support/inject.ts'
 import { requestFor, entered, openQueueRoom, takeSettings } from '../support/queue-room.ts'
 import { freshSchema, hashKey, type TestSchema } from '../support/schema.ts'
