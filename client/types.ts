@@ -273,36 +273,6 @@ export type FeedbackFilters = {
   readonly createdTo?: string | undefined
 }
 
-/** A webhook, which receives the changes of the workspace. */
-export type WebhookSettings = {
-  /** The address that the service posts changes to. */
-  readonly url: string
-  /** The kinds of records whose changes are posted. Absent: all; with a `filter`, feedback. */
-  readonly kinds?:
-    | readonly (
-        | 'feedback'
-        | 'customer'
-        | 'account'
-        | 'project'
-        | 'theme'
-        | 'alert'
-        | 'digest'
-        | 'feedback_category'
-        | 'conversation'
-        | 'message'
-      )[]
-    | null
-    | undefined
-  /** Posts changed feedback only if it matches, as in `GET /feedbacks`. Tombstones are posted in any case. */
-  readonly filter?: FeedbackFilters | null | undefined
-  /** Whether feedback waits until the tagger has read it, for a minute at most, so that it comes with tags, kind and theme. */
-  readonly holdUntilTagged?: boolean | null | undefined
-  /** The form of the messages. `slack`: a text for an incoming webhook of Slack, for alerts and digests alone. */
-  readonly format?: 'standard' | 'slack' | undefined
-  /** Begins after this position of the change feed; with 0, with all records. Absent: with the next change. */
-  readonly from?: number | null | undefined
-}
-
 /** A submission: an operation and its body. */
 export type BatchItem = FeedbackItem | ContactItem | AccountItem | ConversationItem
 
@@ -969,60 +939,6 @@ export type SourceFound = {
   readonly source: Source
 }
 
-/** A webhook, and how far it has come. */
-export type Webhook = {
-  /** The id of the webhook. */
-  readonly id: string
-  /** The address that the service posts changes to. */
-  readonly url: string
-  /** `failed`: no delivery was confirmed for a day, or tombstones have expired. `gone`: the receiver answered 410. */
-  readonly state: 'active' | 'paused' | 'failed' | 'gone'
-  /** The kinds of records whose changes it gets. Null: all. */
-  readonly kinds: readonly string[] | null
-  /** The filter of its feedback, as it was given. */
-  readonly filter: FeedbackFilters | null
-  /** Whether feedback waits for its generated tags. */
-  readonly holdUntilTagged: boolean
-  /** The form of the messages. */
-  readonly format: 'standard' | 'slack'
-  /** The change position that it has reached. */
-  readonly position: number
-  /** Whether there are later changes. */
-  readonly isBehind: boolean
-  /** How many changes its receiver has confirmed. */
-  readonly delivered: number
-  /** How many changes before its position are not confirmed, or wait for tags. */
-  readonly undelivered: number
-  /** Why the latest deliveries failed. Null if they did not. */
-  readonly fault: string | null
-}
-
-/** All webhooks. */
-export type WebhookPage = {
-  /** All webhooks of the workspace. */
-  readonly webhooks: readonly Webhook[]
-}
-
-/** One webhook. */
-export type WebhookFound = {
-  /** The webhook. */
-  readonly webhook: Webhook
-}
-
-/** A new webhook. */
-export type WebhookCreated = {
-  /** The webhook. */
-  readonly webhook: Webhook
-  /** Signs its messages. No other answer shows it. */
-  readonly secret: string
-}
-
-/** The webhook is deleted. */
-export type WebhookDeleted = {
-  /** Always true. */
-  readonly deleted: boolean
-}
-
 /** A changed record, or the tombstone of a removed record. */
 export type Change =
   | FeedbackChange
@@ -1178,6 +1094,90 @@ export type MessageChange = {
   readonly deleted: boolean
   /** The record in its latest state; absent if it was removed. */
   readonly record?: StoredMessage | undefined
+}
+
+/** A webhook, which receives the changes of the workspace. */
+export type WebhookSettings = {
+  /** The address that the service posts changes to. */
+  readonly url: string
+  /** The kinds of records whose changes are posted. Absent: all; with a `filter`, feedback. */
+  readonly kinds?:
+    | readonly (
+        | 'feedback'
+        | 'customer'
+        | 'account'
+        | 'project'
+        | 'theme'
+        | 'alert'
+        | 'digest'
+        | 'feedback_category'
+        | 'conversation'
+        | 'message'
+      )[]
+    | null
+    | undefined
+  /** Posts changed feedback only if it matches, as in `GET /feedbacks`. Tombstones are posted in any case. */
+  readonly filter?: FeedbackFilters | null | undefined
+  /** Whether feedback waits until the tagger has read it, for a minute at most, so that it comes with tags, kind and theme. */
+  readonly holdUntilTagged?: boolean | null | undefined
+  /** The form of the messages. `slack`: a text for an incoming webhook of Slack, for alerts and digests alone. */
+  readonly format?: 'standard' | 'slack' | undefined
+  /** Begins after this position of the change feed; with 0, with all records. Absent: with the next change. */
+  readonly from?: number | null | undefined
+}
+
+/** A webhook, and how far it has come. */
+export type Webhook = {
+  /** The id of the webhook. */
+  readonly id: string
+  /** The address that the service posts changes to. */
+  readonly url: string
+  /** `failed`: no delivery was confirmed for a day, or tombstones have expired. `gone`: the receiver answered 410. */
+  readonly state: 'active' | 'paused' | 'failed' | 'gone'
+  /** The kinds of records whose changes it gets. Null: all. */
+  readonly kinds: readonly string[] | null
+  /** The filter of its feedback, as it was given. */
+  readonly filter: FeedbackFilters | null
+  /** Whether feedback waits for its generated tags. */
+  readonly holdUntilTagged: boolean
+  /** The form of the messages. */
+  readonly format: 'standard' | 'slack'
+  /** The change position that it has reached. */
+  readonly position: number
+  /** Whether there are later changes. */
+  readonly isBehind: boolean
+  /** How many changes its receiver has confirmed. */
+  readonly delivered: number
+  /** How many changes before its position are not confirmed, or wait for tags. */
+  readonly undelivered: number
+  /** Why the latest deliveries failed. Null if they did not. */
+  readonly fault: string | null
+}
+
+/** All webhooks. */
+export type WebhookPage = {
+  /** All webhooks of the workspace. */
+  readonly webhooks: readonly Webhook[]
+}
+
+/** One webhook. */
+export type WebhookFound = {
+  /** The webhook. */
+  readonly webhook: Webhook
+}
+
+/** A new webhook. */
+export type WebhookCreated = {
+  /** The webhook. */
+  readonly webhook: Webhook
+  /** Signs its messages. No other answer shows it. */
+  readonly secret: string
+}
+
+/** The webhook is deleted. */
+export type WebhookDeleted = {
+  /** Always true. */
+  readonly deleted: boolean
 }
 
 /** A message to a webhook. */

@@ -52,8 +52,8 @@ export const createProcessors = (
     removal: (job) => quarantine.shared(() => runRemoval(dependencies, job)),
     tagging: (job) => quarantine.shared(() => runTagging(dependencies, job)),
   }
-  const others = CAPABILITIES.map(({ createProcessors: create }) => create?.(dependencies))
-  return { processors: Object.assign({}, own, ...others), stop: applying.stop }
+  const others = CAPABILITIES.flatMap(({ createProcessors: create }) => Object.entries(create?.(dependencies) ?? {}))
+  return { processors: { ...own, ...Object.fromEntries(others) }, stop: applying.stop }
 }
 
 /** Removes the records of a decided purge. If the job fails for good, maintenance adds it again. */

@@ -19,7 +19,7 @@ describe('a tagger without meaning', () => {
     await rig.apply(rig.make('correct_feedback', { id: first!, kind: 'question' }))
     const job = { workspaceId, feedbackIds, conversationIds: [] }
     assert.equal(await tag({ sql, hashKey, findMeaning: findNoMeaning }, job), texts.length)
-    const found = await sql`
+    const found = await sql<{ id: string; tags: string[] }[]>`
       select id, tags, mood, kind, theme_name, theme_by, similar_id from feedback_view
       where workspace_id = ${workspaceId} order by array_position(${feedbackIds}::uuid[], id)`
     const nothing = { mood: null, kind: null, theme_name: null, theme_by: null, similar_id: null }
