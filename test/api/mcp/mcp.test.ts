@@ -13,6 +13,11 @@ const appWithMcp = (given: Partial<McpDependencies>) =>
   appWithoutStores({ capabilities: [mcpRoute({ ...emptyMcp(emptyReads), ...given })] })
 
 describe('POST /mcp', () => {
+  it('is an address of the service', async () => {
+    const listed = await appWithoutStores().handle(new Request('http://x/'))
+    assert.equal(((await listed.json()) as Record<string, string>)['mcp'], '/mcp')
+  })
+
   it('accepts tokens that may read, and refuses unknown origins, other methods and malformed bodies', async () => {
     const { handle } = appWithMcp({ origins: ['https://app.example'] })
     const cases: [status: number, given: Parameters<typeof ask>[1]][] = [
