@@ -125,9 +125,10 @@ const ADDED = CAPABILITIES.flatMap(({ reference }) => reference ?? []).reduce<Op
     paths: { ...all.paths, ...part.paths },
     webhooks: { ...all.webhooks, ...part.webhooks },
     parameters: { ...all.parameters, ...part.parameters },
+    refusals: { ...all.refusals, ...part.refusals },
     schemas: { ...all.schemas, ...part.schemas },
   }),
-  { paths: {}, webhooks: {}, parameters: {}, schemas: {} },
+  { paths: {}, webhooks: {}, parameters: {}, refusals: {}, schemas: {} },
 )
 
 /** The same path can have a submission and a read. */
@@ -173,7 +174,7 @@ export const openApiDocument = async (basePath: string): Promise<JsonObject> => 
     },
     parameters: { ...PARAMETERS, ...ADDED.parameters },
     headers: RESPONSE_HEADERS,
-    responses: await refusalComponents(),
+    responses: await refusalComponents(ADDED.refusals),
     schemas: schemas(ADDED.schemas),
   },
 })

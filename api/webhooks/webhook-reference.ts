@@ -88,10 +88,20 @@ type WebhookOperation = {
   schema: Exclude<keyof typeof ANSWERS, 'Webhook'>
   parameters: readonly JsonObject[]
   refusals: readonly RefusalAnswerName[]
+  /** The component of a 405. */
+  wrongMethod: 'WrongMethod' | 'GetOrDelete'
   more?: JsonObject
 }
 
-const operation = ({ status, schema, parameters, refusals, more, ...texts }: WebhookOperation): JsonObject => ({
+const operation = ({
+  status,
+  schema,
+  parameters,
+  refusals,
+  wrongMethod,
+  more,
+  ...texts
+}: WebhookOperation): JsonObject => ({
   tags: ['Reading'],
   ...texts,
   parameters: [...parameters, ...parametersOf(['RequestId'])],
@@ -105,6 +115,7 @@ const operation = ({ status, schema, parameters, refusals, more, ...texts }: Web
       },
     },
     ...refusalsOf(['Invalid', 'Unauthenticated', 'NoAdmin', 'Unforeseen', 'CannotSet', ...refusals]),
+    405: { $ref: `#/components/responses/${wrongMethod}` },
   },
 })
 
@@ -119,7 +130,8 @@ const CREATE = operation({
   status: 201,
   schema: 'WebhookCreated',
   parameters: parametersOf(['PreferStrict', 'ContentEncoding']),
-  refusals: ['WrongMethod', 'TooSlow', 'TooLarge', 'NotJson'],
+  wrongMethod: 'WrongMethod',
+  refusals: ['TooSlow', 'TooLarge', 'NotJson'],
   more: {
     requestBody: {
       required: true,
@@ -142,7 +154,8 @@ const PATHS = {
       status: 200,
       schema: 'WebhookPage',
       parameters: [],
-      refusals: ['WrongMethod'],
+      refusals: [],
+      wrongMethod: 'WrongMethod',
     }),
     post: CREATE,
   },
@@ -154,7 +167,8 @@ const PATHS = {
       status: 200,
       schema: 'WebhookFound',
       parameters: [WEBHOOK_ID],
-      refusals: ['NoSuchRecord', 'GetOrDelete'],
+      refusals: ['NoSuchRecord'],
+      wrongMethod: 'GetOrDelete',
     }),
     delete: operation({
       operationId: 'deleteWebhook',
@@ -163,7 +177,8 @@ const PATHS = {
       status: 200,
       schema: 'WebhookDeleted',
       parameters: [WEBHOOK_ID],
-      refusals: ['NoSuchRecord', 'GetOrDelete'],
+      refusals: ['NoSuchRecord'],
+      wrongMethod: 'GetOrDelete',
     }),
   },
 }
@@ -190,5 +205,11 @@ export const WEBHOOK_REFERENCE: OpenApiPart = {
   paths: PATHS,
   webhooks: SENT,
   parameters: { WebhookId: idInPath('The id of the webhook.') },
+  refusals: {
+    GetOrDelete: {
+      description: 'The path does not take this method.',
+      examples: { 'GET and DELETE only': { refused: 'wrong-method', allow: 'GET, DELETE' } },
+    },
+  },
   schemas: { WebhookSettings: webhookSettings, ...ANSWERS, WebhookMessage: webhookMessage },
 }
