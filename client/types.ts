@@ -233,46 +233,6 @@ export type SourceSettings = {
     | undefined
 }
 
-/** What matches all of these filters. */
-export type FeedbackFilters = {
-  /** Words that must all occur in a text, in any form. `"two words"`: in a row; `or` between two words: either. */
-  readonly q?: string | undefined
-  /** The system that it came from, exactly as written there. */
-  readonly source?: string | undefined
-  /** All of these tags. */
-  readonly tag?: readonly string[] | undefined
-  /** Of this customer (person). */
-  readonly customerId?: string | undefined
-  /** Of this account (company): its own, and that of its customers. */
-  readonly accountId?: string | undefined
-  /** About this project (product). */
-  readonly projectId?: string | undefined
-  /** Of this theme. */
-  readonly themeId?: string | undefined
-  /** A text of this kind. */
-  readonly kind?: 'problem' | 'request' | 'praise' | 'question' | 'other' | undefined
-  /** The mood or less, from -1 (blame) to 1 (praise). */
-  readonly moodMax?: number | undefined
-  /** These values of declared fields, such as {"plan": "trial"}. */
-  readonly fields?:
-    | {
-        readonly [key: string]: string | number | boolean
-      }
-    | undefined
-  /** The rating or more. Give `source` too: sources have different scales. */
-  readonly ratingMin?: number | undefined
-  /** The rating or less. */
-  readonly ratingMax?: number | undefined
-  /** The satisfaction or more, from 0 to 1, comparable among all sources. */
-  readonly satisfactionMin?: number | undefined
-  /** The satisfaction or less. At most 0.4 is bad. */
-  readonly satisfactionMax?: number | undefined
-  /** A date, or a time such as 2026-01-31T09:30:00Z. In UTC. */
-  readonly createdFrom?: string | undefined
-  /** The same; a date includes its day. */
-  readonly createdTo?: string | undefined
-}
-
 /** A submission: an operation and its body. */
 export type BatchItem = FeedbackItem | ContactItem | AccountItem | ConversationItem
 
@@ -1094,6 +1054,46 @@ export type MessageChange = {
   readonly deleted: boolean
   /** The record in its latest state; absent if it was removed. */
   readonly record?: StoredMessage | undefined
+}
+
+/** What matches all of these filters. */
+export type FeedbackFilters = {
+  /** Words that must all occur in a text, in any form. `"two words"`: in a row; `or` between two words: either. */
+  readonly q?: string | undefined
+  /** The system that it came from, exactly as written there. */
+  readonly source?: string | undefined
+  /** All of these tags. */
+  readonly tag?: readonly string[] | undefined
+  /** Of this customer (person). */
+  readonly customerId?: string | undefined
+  /** Of this account (company): its own, and that of its customers. */
+  readonly accountId?: string | undefined
+  /** About this project (product). */
+  readonly projectId?: string | undefined
+  /** Of this theme. */
+  readonly themeId?: string | undefined
+  /** A text of this kind. */
+  readonly kind?: 'problem' | 'request' | 'praise' | 'question' | 'other' | undefined
+  /** The mood or less, from -1 (blame) to 1 (praise). */
+  readonly moodMax?: number | undefined
+  /** These values of declared fields, such as {"plan": "trial"}. */
+  readonly fields?:
+    | {
+        readonly [key: string]: string | number | boolean
+      }
+    | undefined
+  /** The rating or more. Give `source` too: sources have different scales. */
+  readonly ratingMin?: number | undefined
+  /** The rating or less. */
+  readonly ratingMax?: number | undefined
+  /** The satisfaction or more, from 0 to 1, comparable among all sources. */
+  readonly satisfactionMin?: number | undefined
+  /** The satisfaction or less. At most 0.4 is bad. */
+  readonly satisfactionMax?: number | undefined
+  /** A date, or a time such as 2026-01-31T09:30:00Z. In UTC. */
+  readonly createdFrom?: string | undefined
+  /** The same; a date includes its day. */
+  readonly createdTo?: string | undefined
 }
 
 /** A webhook, which receives the changes of the workspace. */

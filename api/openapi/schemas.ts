@@ -11,7 +11,6 @@ import type { JsonObject } from '../../contract/json.ts'
 import { MAX_BATCH_ITEMS, MAX_OBJECT_MEMBERS } from '../../contract/limits.ts'
 import { purgeRequest } from '../../contract/purge-request.ts'
 import { sourceSettings } from '../../contract/source-settings.ts'
-import { feedbackFilters } from '../../contract/feedback-filters.ts'
 import { ANSWERS } from './answer-schemas.ts'
 
 const ref = (name: string): { $ref: string } => ({ $ref: `#/components/schemas/${name}` })
@@ -75,7 +74,6 @@ export const BODIES = {
   Message: messageRecord,
   FreeObject: freeObject,
   SourceSettings: sourceSettings,
-  FeedbackFilters: feedbackFilters,
 } as const
 export type BodyName = keyof typeof BODIES
 const BATCH = { BatchRequest: batchRequest, BatchItem: batchItem, ...ITEMS }

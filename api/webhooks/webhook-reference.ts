@@ -211,5 +211,10 @@ export const WEBHOOK_REFERENCE: OpenApiPart = {
       examples: { 'GET and DELETE only': { refused: 'wrong-method', allow: 'GET, DELETE' } },
     },
   },
-  schemas: { WebhookSettings: webhookSettings, ...ANSWERS, WebhookMessage: webhookMessage },
+  schemas: {
+    FeedbackFilters: feedbackFilters,
+    WebhookSettings: webhookSettings,
+    ...ANSWERS,
+    WebhookMessage: webhookMessage,
+  },
 }
