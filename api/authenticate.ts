@@ -3,7 +3,8 @@ import { isPlausibleToken, tokenHash } from '../contract/token-format.ts'
 import type { Scope, TokenHolder } from '../db/tokens.ts'
 import { coalesce } from '../runtime/coalesce.ts'
 import type { Span } from '../runtime/tracing.ts'
-import { isRefusal, type Needs, type Refusal } from './http/refusal.ts'
+import { withinTime } from '../runtime/within-time.ts'
+import { isRefusal, type Needs, type Refusal, whyPostgres } from './http/refusal.ts'
 
 /** The most valid tokens, and the most unknown tokens, that the process remembers. */
 const MAX_REMEMBERED_TOKENS = 20_000
@@ -15,6 +16,8 @@ const TAKEN_ALONG = 1_000
 const TAKEN_ALONG_FROM_MS = TOKEN_REMEMBERED_MS / 2
 /** Two at a time, since the connection of one can hang. */
 const LOOK_UPS = { items: TAKEN_ALONG, concurrency: 2 }
+/** A request with a remembered token does not wait longer for a look-up, since Postgres may hang. */
+const REMEMBERED_AFTER_MS = 750
 
 /**
  * `now` judges the expiry of a token. `steadily` measures the age of an answer from Postgres, since
@@ -44,11 +47,15 @@ export const createAuthenticate = (find: FindHolders, { now, steadily }: Clocks)
   const asked = new Map<string, Promise<TokenHolder | Refusal>>()
 
   const lookUp = async (hash: string): Promise<TokenHolder | Refusal> => {
+    const found = tokens.find(hash)
     try {
-      return holderOrRefusal(await tokens.find(hash), now())
-    } catch {
-      const holder = tokens.lastHolder(hash)
-      return holder ? holderOrRefusal(holder, now()) : { refused: 'unavailable', why: 'postgres' }
+      return holderOrRefusal(await (tokens.usable(hash) ? withinTime(found, REMEMBERED_AFTER_MS) : found), now())
+    } catch (error) {
+      const known = tokens.usable(hash)
+      if (!known) return { refused: 'unavailable', why: whyPostgres(error) }
+      // Postpones the next look-up: otherwise every request would wait while Postgres hangs.
+      known.askedAt = steadily()
+      return holderOrRefusal(known.holder, now())
     } finally {
       asked.delete(hash)
     }
@@ -97,15 +104,10 @@ const rememberTokens = (find: FindHolders, steadily: Clocks['steadily']) => {
       for (const hash of all) remember(hash, holders.get(hash))
       return hashes.map((hash) => holders.get(hash))
     }, LOOK_UPS),
-    /**
-     * The remembered holder, unless it is too old. Postpones the next look-up: otherwise every
-     * request would wait while Postgres hangs.
-     */
-    lastHolder: (hash: string): TokenHolder | undefined => {
+    /** The answer about a valid token, unless it is too old to be used without Postgres. */
+    usable: (hash: string): Remembered | undefined => {
       const known = valid.get(hash)
-      if (!known?.holder || steadily() - known.answeredAt >= TOKEN_USABLE_WITHOUT_POSTGRES_MS) return undefined
-      known.askedAt = steadily()
-      return known.holder
+      return known && steadily() - known.answeredAt < TOKEN_USABLE_WITHOUT_POSTGRES_MS ? known : undefined
     },
   }
 }

@@ -20,7 +20,7 @@ import { readRedisCondition } from '../queue/redis/redis-condition.ts'
 import { pingRedis } from '../queue/redis/redis-servers.ts'
 import { type AppDependencies, BASE_PATH, BOARD_PATH, createApp, OVERVIEW_PATH } from './app.ts'
 import { CAPABILITIES } from './capabilities.ts'
-import { createIntake, LOOK_UP_TIMEOUT_MS, mostBytesInHand, type Resources } from './create-intake.ts'
+import { createIntake, mostBytesInHand, type Resources } from './create-intake.ts'
 import { type OnFault, requestIdOf } from './http/request-id.ts'
 import { createBoard } from './operators/board.ts'
 import { createMetrics } from './operators/metrics.ts'
@@ -174,7 +174,7 @@ const createReceiptSources = ({
 }: Resources): Pick<AppDependencies['receipts'], 'findStored' | 'findQueued'> => {
   const { findQueued } = createLog(redis, config.REDIS_PREFIX)
   return {
-    findStored: (workspaceId, id) => withinTime(findReceipt(sql, workspaceId, id), LOOK_UP_TIMEOUT_MS),
+    findStored: (workspaceId, id) => withinReadTime(findReceipt(sql, workspaceId, id)),
     findQueued,
   }
 }

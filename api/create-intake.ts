@@ -28,9 +28,14 @@ import { createEmptyBuckets } from './submit/rate-limit.ts'
 import type { IntakeDependencies } from './submit/intake.ts'
 import type { PressureWatch } from './submit/pressure.ts'
 
-// Short, since a request waits for its token and then for each look-up while Postgres hangs.
-const TOKEN_TIMEOUT_MS = 750
-export const LOOK_UP_TIMEOUT_MS = 1_250
+/**
+ * The limit of a look-up without which there is no answer. Longer than the time-out of a statement,
+ * so that Postgres cancels a slow statement first. Behind a pooler in mode `transaction`, the
+ * time-out of the role counts, and a statement can outlast the answer.
+ */
+export const NEEDED_WITHIN_MS = 6_000
+/** The limit of a look-up whose result an answer can leave out: short, since Postgres may hang. */
+const LOOK_UP_TIMEOUT_MS = 1_250
 const MINUTE_MS = 60_000
 
 /** A steady clock: setting the clock of the machine does not change it. */
@@ -68,7 +73,7 @@ export const createIntake = (resources: Resources, shared: SharedParts): IntakeD
   onNewConnection(resources.admitting, floor.forget)
   const use = createTokenUse((hashes) => noteTokensUsed(sql, hashes), Date.now)
   const findTokens = async (hashes: readonly string[]) => {
-    const holders = await withinTime(findTokenHolders(sql, hashes), TOKEN_TIMEOUT_MS)
+    const holders = await withinTime(findTokenHolders(sql, hashes), NEEDED_WITHIN_MS)
     use.note(holders.keys())
     return holders
   }
@@ -88,8 +93,8 @@ export const createIntake = (resources: Resources, shared: SharedParts): IntakeD
     resolveReferences: createResolveReferences(lookUp),
     resolveFeedbackId: createResolveFeedbackId({ ...lookUp, hadPurges: floor.hadPurges }),
     canPurgeMatch: (workspaceId, wanted) =>
-      withinTime(canPurgeMatch(sql, { hashKey, workspaceId }, wanted), LOOK_UP_TIMEOUT_MS),
-    hasFeedback: (workspaceId, id) => withinTime(hasFeedback(sql, workspaceId, id), LOOK_UP_TIMEOUT_MS),
+      withinTime(canPurgeMatch(sql, { hashKey, workspaceId }, wanted), NEEDED_WITHIN_MS),
+    hasFeedback: (workspaceId, id) => withinTime(hasFeedback(sql, workspaceId, id), NEEDED_WITHIN_MS),
     awaitProgress,
     awaitFinished: createAwaitFinished(awaitProgress),
     emptyBuckets: createEmptyBuckets(steadily),

@@ -39,12 +39,18 @@ export const readMeaning = (analysis: Analysis, seed: number): TextReading => ({
   signature: signatureOf(analysis.text, seed),
 })
 
-/** The hashes of the rows of sums that these texts, and the recent texts without a theme, need. */
-export const hashesOfSums = (texts: readonly MeantText[], recent: ThemeMemory['recent']): Set<number> => {
+/**
+ * The hashes of the rows of sums that these texts, and the recent texts without a theme, need.
+ * `isTaught`: without a label of a text, cues decide nothing.
+ */
+export const hashesOfSums = (
+  texts: readonly MeantText[],
+  { recent, isTaught }: { recent: ThemeMemory['recent']; isTaught: boolean },
+): Set<number> => {
   const waiting = recent.filter(({ hasTheme }) => !hasTheme)
   return new Set([
     ALL,
-    ...texts.flatMap(({ terms, read }) => [...terms, ...read.cues]),
+    ...texts.flatMap(({ terms, read }) => (isTaught ? [...terms, ...read.cues] : terms)),
     ...waiting.flatMap(({ terms }) => terms),
   ])
 }

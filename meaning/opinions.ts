@@ -1,4 +1,5 @@
 import type { Analysis } from '../tagger/generate-tags.ts'
+import { type Lexicon, traitsOf } from '../tagger/lexicon.ts'
 import { stem } from '../tagger/stems.ts'
 import { findPhrases, type PhraseList, toPhraseList, toPhrases } from './phrases.ts'
 import lists from './data/opinions.json' with { type: 'json' }
@@ -96,7 +97,7 @@ const turned = (value: number): number => (value > 0 ? DENIED_PRAISE : DENIED_BL
 
 type Spoken = { readonly language: string; readonly dictionary: Dictionary }
 
-const inWords = ({ tokens }: Analysis, { language, dictionary }: Spoken): FoundOpinions => {
+const inWords = ({ tokens, reading }: Analysis, { language, dictionary }: Spoken): FoundOpinions => {
   const values: { value: number; place: number; at: number }[] = []
   let negations = 0
   let reach = 0
@@ -108,7 +109,7 @@ const inWords = ({ tokens }: Analysis, { language, dictionary }: Spoken): FoundO
     const next = tokens[at + 1]
     const hasPairs = next?.kind === 'word' && dictionary.list.words.get(token.text) === 2
     const pair = hasPairs ? dictionary.list.values.get(`${token.text} ${next.text}`) : undefined
-    const value = pair ?? valueOf(dictionary, token.text, language)
+    const value = pair ?? valueOf(dictionary, token.text, reading.lexicon)
     if (value !== 0) values.push({ value: reach > 0 ? turned(value) : value, place: at / tokens.length, at: words })
     reach--
     if (!dictionary.negations.has(token.text)) continue
@@ -121,11 +122,11 @@ const inWords = ({ tokens }: Analysis, { language, dictionary }: Spoken): FoundO
   return { values, negations }
 }
 
-const valueOf = ({ list, stems }: Dictionary, word: string, language: string): number => {
+const valueOf = ({ list, stems }: Dictionary, word: string, lexicon: Lexicon): number => {
   const value = list.values.get(word)
   if (value !== undefined) return value
   if (word.length < MIN_STEM_CHARACTERS) return 0
-  return Math.sign(stems.get(stem(word, language)) ?? 0)
+  return Math.sign(stems.get(traitsOf(lexicon, word).stem) ?? 0)
 }
 
 const DENIED_BEFORE = /(?:不|没有|没|无|別|别)(?:太|很|怎么|那么|是很|算|够|会|能|怎麼)?$/

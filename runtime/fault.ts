@@ -32,6 +32,8 @@ const UNAVAILABLE_CODES = [
   'ENOENT', // Postgres removes its socket when it stops
   NO_ANSWER,
 ]
+/** The limit of a statement, of a lock, of a connection or of this program was over. */
+const LATE_CODES = ['57014', '55P03', 'CONNECT_TIMEOUT', 'ETIMEDOUT', NO_ANSWER]
 const SQLSTATE_LENGTH = 5
 
 /** True if a retry cannot help: the data or the statement is wrong, not the server. */
@@ -40,6 +42,9 @@ export const isPermanentFault = (error: unknown): boolean => hasCode(error, PERM
 /** True if Postgres is away or has run out of a resource. A retry helps once that is over. */
 export const isUnavailable = (error: unknown): boolean =>
   !isOfFile(error) && hasCode(error, UNAVAILABLE_CLASSES, UNAVAILABLE_CODES)
+
+/** True if a server took too long. It may be busy, and need not be away. */
+export const isLate = (error: unknown): boolean => hasCode(error, [], LATE_CODES)
 
 /** A missing file has the same code as a missing socket. */
 export const isOfFile = (error: unknown): boolean =>

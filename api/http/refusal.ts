@@ -1,4 +1,5 @@
 import type { Problem } from '../../contract/check-body.ts'
+import { isLate } from '../../runtime/fault.ts'
 
 /** The scope that an operation needs. */
 export type Needs = 'submit' | 'read' | 'edit' | 'admin'
@@ -37,6 +38,7 @@ export type Unavailable = {
     | 'workspace-log-full'
     | 'bodies-in-hand'
     | 'postgres'
+    | 'postgres-late'
     | 'stores'
     | 'reads'
     | 'reads-at-once'
@@ -44,6 +46,10 @@ export type Unavailable = {
 }
 
 export const isRefusal = (value: object): value is Refusal => 'refused' in value
+
+/** A database that is slow, as on a busy machine, is no outage. */
+export const whyPostgres = (error: unknown): 'postgres' | 'postgres-late' =>
+  isLate(error) ? 'postgres-late' : 'postgres'
 
 const RETRY_UNAVAILABLE_SECONDS = 5
 
@@ -154,11 +160,12 @@ const UNAVAILABLE: Readonly<Record<Unavailable['why'], string>> = {
     'Too many submissions of this workspace wait to be processed (maxmemory of Redis). Nothing was accepted; retry later.',
   'bodies-in-hand':
     'This server is reading as many request bodies as it can hold (MAX_BYTES_IN_HAND). Nothing was accepted; retry later, with smaller bodies if possible.',
-  stores: 'Redis or Postgres cannot be reached. Retry later.',
+  stores: 'Redis or Postgres did not answer in time. Retry later.',
   reads: 'The database did not answer in time. Retry later.',
   'reads-at-once': 'Too many reads of this workspace are under way (READS_AT_ONCE). Retry later.',
   'files-at-once': 'Too many clients are loading this page. Retry later.',
   postgres: 'The database cannot be reached. Nothing was accepted; retry later.',
+  'postgres-late': 'The database did not answer in time. Nothing was accepted; retry later.',
 }
 
 const scopesFor = (needs: Needs): string => (needs === 'admin' ? needs : `${needs} or admin`)

@@ -155,13 +155,14 @@ const REFUSAL_ANSWERS = {
       'too many submissions of this workspace waiting': unavailable('workspace-log-full'),
       'too many bytes in hand': unavailable('bodies-in-hand'),
       'database away': unavailable('postgres'),
+      'database slow': unavailable('postgres-late'),
     },
     also: ['Preference-Applied', 'RateLimit-Policy', 'RateLimit'],
   },
   CannotRead: {
     description: 'The database does not answer in time, or too many reads of the workspace are under way.',
     examples: {
-      'database away': unavailable('reads'),
+      'database slow or away': unavailable('reads'),
       'token not looked up': unavailable('postgres'),
       'too many reads': unavailable('reads-at-once'),
     },
@@ -170,7 +171,7 @@ const REFUSAL_ANSWERS = {
     description:
       'The database does not answer in time, or too much is under way. The settings may be stored. Repeating the request is harmless.',
     examples: {
-      'database away': unavailable('reads'),
+      'database slow or away': unavailable('reads'),
       'token not looked up': unavailable('postgres'),
       'too many reads': unavailable('reads-at-once'),
       'too many bytes in hand': unavailable('bodies-in-hand'),
@@ -179,7 +180,10 @@ const REFUSAL_ANSWERS = {
   },
   CannotLookUp: {
     description: 'Redis or Postgres does not answer in time.',
-    examples: { 'token not looked up': unavailable('postgres'), 'queue or database away': unavailable('stores') },
+    examples: {
+      'token not looked up': unavailable('postgres'),
+      'queue or database slow or away': unavailable('stores'),
+    },
   },
   TokenNotLookedUp: {
     description: 'Postgres, which has the tokens, does not answer in time.',

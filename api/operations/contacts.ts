@@ -1,7 +1,7 @@
 import { contactRecord } from '../../contract/contact-record.ts'
 import { purgeRequest } from '../../contract/purge-request.ts'
 import { faultIds } from '../http/request-id.ts'
-import { NO_SUCH_CONTACT } from '../http/refusal.ts'
+import { NO_SUCH_CONTACT, whyPostgres } from '../http/refusal.ts'
 import type { SubmissionKind } from '../submit/intake.ts'
 
 /** POST /contacts/identify */
@@ -33,7 +33,7 @@ export const purgeContact: SubmissionKind<'purge_contact'> = {
       return canMatch || !isLogEmpty ? undefined : { refused: 'no-such-contact' }
     } catch (error) {
       onFault('purge_look_up_failed', error, faultIds(request, { workspaceId }))
-      return { refused: 'unavailable', why: 'postgres' }
+      return { refused: 'unavailable', why: whyPostgres(error) }
     }
   },
   answer: async ({ awaitProgress }, { workspaceId, admitted }) => {

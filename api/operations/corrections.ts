@@ -1,5 +1,5 @@
 import { correction, deletion } from '../../contract/correction.ts'
-import { NO_SUCH_RECORD } from '../http/refusal.ts'
+import { NO_SUCH_RECORD, whyPostgres } from '../http/refusal.ts'
 import { faultIds } from '../http/request-id.ts'
 import type { Intake, IntakeDependencies, StatusAndBody, SubmissionKind } from '../submit/intake.ts'
 
@@ -14,7 +14,7 @@ const OF_RECORD: Pick<SubmissionKind<'correct_feedback' | 'delete_feedback'>, 'r
       return isStored || !isLogEmpty ? undefined : { refused: 'no-such-record' }
     } catch (error) {
       onFault('feedback_look_up_failed', error, faultIds(request, { workspaceId }))
-      return { refused: 'unavailable', why: 'postgres' }
+      return { refused: 'unavailable', why: whyPostgres(error) }
     }
   },
   answer: (dependencies, intake) => {

@@ -18,35 +18,42 @@ begin
   end loop;
   perform subtract_meaning(ws, standing);
   perform add_meaning(ws, tagger, tagged, standing);
-  for t in select w.id, w.theme, w.theme_cell from jsonb_to_recordset(others -> 'waiting') as w (id uuid, theme int, theme_cell int) loop
-    perform place_waiting(ws, t.id, t.theme, t.theme_cell);
-  end loop;
+  perform place_waiting(ws, others -> 'waiting');
   for t in select j.id, j.similar_id from jsonb_to_recordset(others -> 'joined') as j (id uuid, similar_id uuid) loop
     perform join_similar(ws, t.id, t.similar_id);
   end loop;
   perform forget_oldest_meaning(ws);
 end $$;
 
--- Gives a theme to an earlier text, unless it has one or is gone.
-create or replace function place_waiting(ws uuid, record uuid, of_theme integer, cell integer) returns void
+-- Gives themes to earlier texts, unless they have one or are gone. waiting: [{id, theme, theme_cell}].
+create or replace function place_waiting(ws uuid, waiting jsonb) returns void
   language plpgsql as $$
 declare
-  theme_of uuid := (select t.id from theme as t where t.workspace_id = ws and t.number = of_theme);
+  w record;
+  placed uuid[] := '{}';
   at bigint;
 begin
-  update meaning_share as s set theme_cell = cell where s.workspace_id = ws and s.record_id = record and s.theme_cell is null;
-  if not found then return; end if;
-  perform count_theme(ws, array[record], 1);
-  at := reserve_positions(ws, 1) + 1;
-  perform from feedback as f where f.workspace_id = ws and f.id = record and f.theme_id is null;
-  if found then
-    perform take_off_sums(ws, array[record]);
-    update feedback as f set theme_id = theme_of, theme_by = 'likeness', change_position = at
-    where f.workspace_id = ws and f.id = record;
-    return;
-  end if;
-  update conversation as c set theme_id = theme_of, change_position = at
-  where c.workspace_id = ws and c.id = record and c.theme_id is null;
+  for w in select r.id, r.theme_cell from jsonb_to_recordset(waiting) as r (id uuid, theme_cell int) loop
+    update meaning_share as s set theme_cell = w.theme_cell
+    where s.workspace_id = ws and s.record_id = w.id and s.theme_cell is null;
+    if found then placed := placed || w.id; end if;
+  end loop;
+  if cardinality(placed) = 0 then return; end if;
+  perform count_theme(ws, placed, 1);
+  perform take_off_sums(ws, array(
+    select f.id from feedback as f where f.workspace_id = ws and f.id = any (placed) and f.theme_id is null));
+  at := reserve_positions(ws, cardinality(placed));
+  for w in
+    select r.id, t.id as theme_id from jsonb_to_recordset(waiting) as r (id uuid, theme int)
+    join theme as t on t.workspace_id = ws and t.number = r.theme where r.id = any (placed)
+  loop
+    at := at + 1;
+    update feedback as f set theme_id = w.theme_id, theme_by = 'likeness', change_position = at
+    where f.workspace_id = ws and f.id = w.id and f.theme_id is null;
+    continue when found;
+    update conversation as c set theme_id = w.theme_id, change_position = at
+    where c.workspace_id = ws and c.id = w.id and c.theme_id is null;
+  end loop;
 end $$;
 
 -- Whether the themes of a workspace are the first `known` ones.
@@ -59,11 +66,11 @@ end $$;
 create or replace function add_meaning(ws uuid, tagger integer, tagged jsonb, standing uuid[]) returns void
   language plpgsql as $$
 begin
-  insert into meaning_share (workspace_id, record_id, number, text_version, tagger_version, terms, tags, theme_cell, cues, cue_cells, marks)
-  select g.workspace_id, t.id, t.number, t.text_version, tagger, t.hashes, t.tag_hashes, t.theme_cell, t.cues, t.cue_cells, decode(t.marks, 'hex')
+  insert into meaning_share (workspace_id, record_id, number, text_version, tagger_version, terms, tags, theme_cell, cues, cue_cells, bands, marks)
+  select g.workspace_id, t.id, t.number, t.text_version, tagger, t.hashes, t.tag_hashes, t.theme_cell, t.cues, t.cue_cells, t.bands, decode(t.marks, 'hex')
   from workspace_progress as g cross join jsonb_to_recordset(tagged) as t (
     id uuid, number bigint, text_version text, hashes bigint[], tag_hashes bigint[], theme_cell int, cues bigint[],
-    cue_cells int[], marks text)
+    cue_cells int[], bands bigint[], marks text)
   where g.workspace_id = ws and t.id = any (standing);
   insert into text_band (workspace_id, band, record_id)
   select g.workspace_id, b.band, t.id
@@ -83,8 +90,12 @@ declare
 begin
   if cardinality(gone) = 0 then return; end if;
   perform count_meaning(ws, gone, -1);
+  delete from text_band as b using (
+    select u.band, s.record_id from meaning_share as s cross join lateral unnest(s.bands) as u (band)
+    where s.workspace_id = ws and s.record_id = any (gone)
+  ) as g
+  where b.workspace_id = ws and b.band = g.band and b.record_id = g.record_id;
   delete from meaning_share where workspace_id = ws and record_id = any (gone);
-  delete from text_band where workspace_id = ws and record_id = any (gone);
 end $$;
 
 -- Adds the shares of these records to the sums (change 1), or subtracts them (change -1). Deletes sums
@@ -151,15 +162,13 @@ as $$
 #variable_conflict use_column
 begin
   return query
-    select w.hash, coalesce(t.texts, 0), k.cells, k.texts from unnest(wanted) as w (hash)
-    left join lateral (
-      select s.texts from tag_term as s where s.workspace_id = ws and s.hash = w.hash limit 1
-    ) as t on true
-    cross join lateral (
-      select coalesce(array_agg(s.cell), '{}') as cells, coalesce(array_agg(s.texts), '{}') as texts from meaning_sum as s
-      where s.workspace_id = ws and s.hash = w.hash
-    ) as k
-    where t.texts is not null or k.cells <> '{}';
+    select hash, coalesce(t.texts, 0), coalesce(k.cells, '{}'), coalesce(k.texts, '{}') from (
+      select s.hash, s.texts from tag_term as s where s.workspace_id = ws and s.hash = any (wanted)
+    ) as t
+    full join (
+      select s.hash, array_agg(s.cell) as cells, array_agg(s.texts) as texts from meaning_sum as s
+      where s.workspace_id = ws and s.hash = any (wanted) group by s.hash
+    ) as k using (hash);
 end $$;
 
 -- The last texts of the workspace, the newest first, without these records.

@@ -18,6 +18,7 @@ create table meaning_share (
   cues bigint[] not null,
   cue_cells integer[] not null,
   -- For near-identical texts (meaning/near-identical.ts). Empty for conversations.
+  bands bigint[] not null,
   marks bytea not null,
   primary key (workspace_id, record_id)
 );
@@ -30,17 +31,17 @@ create table meaning_sum (
   cell integer not null,
   texts integer not null,
   primary key (workspace_id, hash, cell)
-);
+) with (fillfactor = 70);
 
--- The bands of the signatures of feedback that is the first of its kind.
+-- The bands of the shares. A share knows its own, so this table needs no index by record.
 create table text_band (
   workspace_id uuid not null,
   band bigint not null,
   record_id uuid not null,
   primary key (workspace_id, band, record_id)
 );
-create index text_band_record on text_band (workspace_id, record_id) where record_id is not null;
 
-alter table meaning_share alter terms set statistics 0, alter tags set statistics 0, alter cues set statistics 0;
+alter table meaning_share alter terms set statistics 0, alter tags set statistics 0, alter cues set statistics 0,
+  alter bands set statistics 0;
 alter table text_band alter band set statistics 0;
 alter table meaning_sum alter hash set statistics 0;

@@ -10,22 +10,27 @@ type KnownSum = { hash: number; textsWith: number; sums: Map<number, number> }
 /** One of the last texts of the workspace. A text with a theme comes without its terms. */
 type LastText = { id: string; terms: number[]; tags: number[]; hasTheme: boolean }
 
-/** The themes of a workspace, and its last texts without `except`, the oldest first. */
+/**
+ * The themes of a workspace, and its last texts without `except`, the oldest first. `isTaught`: whether
+ * people have taught mood or kind, whose cells are below 0.
+ */
 export const recallThemes = async (
   sql: Sql,
   { workspaceId, except, mostLast }: { workspaceId: string; except: readonly string[]; mostLast: number },
-): Promise<{ themes: KnownTheme[]; last: LastText[] }> => {
+): Promise<{ themes: KnownTheme[]; last: LastText[]; isTaught: boolean }> => {
   const [themes, last] = await Promise.all([
     sql<KnownTheme[]>`
       select number, tag_hash::float8 as tag, title, merged_into is not null as "isMerged" from theme
       where workspace_id = ${workspaceId} order by number`,
     // One value: hundreds of rows cost more to read.
-    sql<[{ rows: [string, number[], number[], boolean][] | null }]>`
-      select json_agg(json_build_array(id, terms, tags, has_theme)) as rows
+    sql<[{ rows: [string, number[], number[], boolean][] | null; isTaught: boolean }]>`
+      select json_agg(json_build_array(id, terms, tags, has_theme)) as rows,
+        exists (select from meaning_sum where workspace_id = ${workspaceId} and hash = 0 and cell < 0) as "isTaught"
       from last_texts(${workspaceId}::uuid, ${[...except]}::uuid[], ${mostLast}::int)`,
   ])
-  const newestFirst = (last[0].rows ?? []).map(([id, terms, tags, hasTheme]) => ({ id, terms, tags, hasTheme }))
-  return { themes, last: newestFirst.reverse() }
+  const [{ rows, isTaught }] = last
+  const newestFirst = (rows ?? []).map(([id, terms, tags, hasTheme]) => ({ id, terms, tags, hasTheme }))
+  return { themes, last: newestFirst.reverse(), isTaught }
 }
 
 /** `hashes`: in their stored form (`storedHashes`). */

@@ -4,7 +4,8 @@ import { createAuthenticate } from '../../api/authenticate.ts'
 import { TOKEN_REMEMBERED_MS, TOKEN_USABLE_WITHOUT_POSTGRES_MS } from '../../contract/limits.ts'
 import { makeToken } from '../../contract/token-format.ts'
 import { addToken, findTokenHolders, revokeToken } from '../../db/tokens.ts'
-import { sharedSchema } from '../support/schema.ts'
+import { connectPostgres } from '../../db/connection/postgres.ts'
+import { connectToSchema, sharedSchema } from '../support/schema.ts'
 
 const schema = await sharedSchema()
 const TOKENS = 1_200
@@ -95,6 +96,26 @@ describe('a look-up of tokens', () => {
     assert.ok('scopes' in (await authenticate(known!.token)))
     clock.ms += TOKEN_REMEMBERED_MS
     assert.deepEqual(await authenticate(known!.token), { refused: 'unavailable', why: 'postgres' })
+  })
+
+  it('is no outage when Postgres takes long: the refusal tells both apart', async () => {
+    const refusalWith = (find: (hashes: readonly string[]) => ReturnType<typeof findTokenHolders>) =>
+      createAuthenticate(find, { now: Date.now, steadily: () => 0 })(makeToken())
+    const busy = connectToSchema(schema.name, { statementTimeoutMs: 50 })
+    const late = await refusalWith(async (hashes) => {
+      await busy`select pg_sleep(10)`
+      return findTokenHolders(busy, hashes)
+    })
+    assert.deepEqual(late, { refused: 'unavailable', why: 'postgres-late' })
+    await busy.end()
+    const away = connectPostgres('postgres://127.0.0.1:1/x', {
+      connections: 1,
+      statementTimeoutMs: 50,
+      applicationName: 'test',
+    })
+    const refused = await refusalWith((hashes) => findTokenHolders(away, hashes))
+    assert.deepEqual(refused, { refused: 'unavailable', why: 'postgres' })
+    await away.end()
   })
 
   it('keeps a known token while 25,000 invented tokens are looked up, also when Postgres is away afterwards', async () => {

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import { READ_ROUTES } from '../../api/reads/read-routes.ts'
 import { ReplyError } from 'ioredis'
 import type { Problem } from '../../contract/check-body.ts'
+import { withinTime } from '../../runtime/within-time.ts'
 import { SHORT_BODY } from '../end-to-end/body-with.ts'
 import type { OperationPath } from '../end-to-end/interface-table.ts'
 import { appWithoutStores, EMPTY_LOG, emptyReads, SUBMISSION } from '../support/app-without-stores.ts'
@@ -131,7 +132,6 @@ const fails = async (error: Error): Promise<never> => {
   throw error
 }
 const replyError = (message: string): Error => new (ReplyError as new (message: string) => Error)(message)
-const FULL_REDIS = replyError("OOM command not allowed when used memory > 'maxmemory'.")
 const LIMITED: Expected = [
   429,
   'Rate limit exceeded: submissions are limited to 10 per minute. Retry later, in 2 s. The operators set the limit: CONVERSATIONS_PER_MINUTE, or SUBMISSIONS_PER_MINUTE for other operations.',
@@ -184,7 +184,7 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
   ],
   'Redis does not answer': [{ intake: { admit: () => fails(new Error('timed out')) } }, QUEUE_SILENT],
   'Redis is full': [
-    { intake: { admit: () => fails(FULL_REDIS) } },
+    { intake: { admit: () => fails(replyError("OOM command not allowed when used memory > 'maxmemory'.")) } },
     unavailable(`The queue is nearly full (maxmemory of Redis). ${NOT_ACCEPTED}`),
   ],
   'Redis refuses writes': [
@@ -225,9 +225,9 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
     [NO_CONTACT[0], NO_CONTACT[1], { 'Submission-Id': SUBMISSION }],
     purge,
   ],
-  'the purge cannot be looked up': [
-    { intake: { canPurgeMatch: () => fails(new Error('away')) } },
-    DATABASE_AWAY,
+  'the purge takes too long to look up': [
+    { intake: { canPurgeMatch: () => withinTime(new Promise(() => {}), 1) } },
+    unavailable(`The database did not answer in time. ${NOT_ACCEPTED}`),
     purge,
   ],
   'a purge is invalid, even if it would match nothing': [

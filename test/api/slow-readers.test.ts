@@ -15,8 +15,8 @@ const LONG = process.env['TEST_SIZE'] === 'long'
 const CLIENTS = 20
 const ITEMS = 500
 /** The search for dear answers tries `TRIED` requests, and keeps the `KEPT` dearest. */
-const TRIED = LONG ? 60 : 20
-const KEPT = 3
+const TRIED = LONG ? 60 : 10
+const KEPT = LONG ? 3 : 1
 const MOST_GROWTH_MB = 300
 const MOST_PROBLEMS = 100
 const MB = 1024 * 1024

@@ -131,7 +131,9 @@ describeWhere('/insights in Chromium', whyNoBrowser, () => {
     it(`on ${name}: axe finds nothing, nothing is wider than the page, and no text becomes markup`, async () => {
       const { page, complaints } = await open(options)
       const all = await addresses(page)
-      for (const address of name === 'the dark' ? all.slice(-7) : all) {
+      // The list pages share their parts, and axe takes seconds for each.
+      const ofRecords = all.slice(-7)
+      for (const address of name === 'the dark' ? ofRecords : all) {
         const answer = await page.goto(address)
         assert.ok((await answer!.body()).length < 100_000, address)
         assert.equal(
@@ -140,7 +142,7 @@ describeWhere('/insights in Chromium', whyNoBrowser, () => {
           address,
         )
         assert.notEqual(await page.title(), 'struck')
-        await assertAccessible(page)
+        if (name === 'a desktop' || ofRecords.includes(address)) await assertAccessible(page)
       }
       assert.deepEqual(
         complaints.filter((text) => !text.includes('404')),

@@ -20,8 +20,6 @@ import { type ServiceProcess, startProcess } from '../support/service-process.ts
 import { until } from '../support/until.ts'
 import { describeWhere } from '../support/where.ts'
 
-const DRAWN_WITHIN_MS = 120_000
-
 describeWhere('the overview in Chromium', whyNoBrowser, () => {
   let service: Service
   let worker: ServiceProcess
@@ -39,7 +37,7 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
 
   /** Waits until an expression holds in the page. */
   const untilShown = (page: Page, what: string, expression: string): Promise<boolean> =>
-    until(what, () => page.evaluate(expression), DRAWN_WITHIN_MS)
+    until(what, () => page.evaluate(expression))
   const untilDrawn = (page: Page): Promise<boolean> => {
     const curve = `document.querySelector('[data-series=acceptedPerSecond]')?.getAttribute('d')`
     return untilShown(page, 'curves are drawn', `${curve}?.includes('L') === true`)
@@ -64,7 +62,7 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
       await untilShown(page, 'all is well', `document.getElementById('verdict').textContent === '✓ All is well'`)
       assert.equal(await page.evaluate(`document.querySelectorAll('figure svg[aria-label]').length`), 13)
       assert.equal(await page.evaluate(`document.querySelectorAll('#queues tr').length`), QUEUE_NAMES.length)
-      await until('no workspace has a load', async () => (await workspacesShown(page)).length === 0, DRAWN_WITHIN_MS)
+      await until('no workspace has a load', async () => (await workspacesShown(page)).length === 0)
       await page.assertReadable()
       const cut: number = await page.evaluate(
         `(() => { const { scrollWidth, clientWidth } = document.querySelector('.scroll:has(#queues)'); return scrollWidth - clientWidth })()`,
@@ -191,14 +189,10 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
       }
       await inject({ ...service, workspaceId: beside }, queues, { body: feedbackBody('waits too'), agoMs: 15_000 })
       const page = await openOverview({ width: 360, colors: 'dark' })
-      const rows = await until(
-        'the workspaces are shown',
-        async () => {
-          const shown = await workspacesShown(page)
-          return shown.length === 3 && shown
-        },
-        DRAWN_WITHIN_MS,
-      )
+      const rows = await until('the workspaces are shown', async () => {
+        const shown = await workspacesShown(page)
+        return shown.length === 3 && shown
+      })
       assert.match(rows[0]!, new RegExp(`^acme\\s${heavy} \\| 3 \\| [\\d.]+ min \\| 6\\d %$`))
       assert.match(rows[1]!, new RegExp(`^A very long name.*\\s${long} \\| 0 \\| – \\| \\d\\d %$`))
       assert.match(rows[2]!, new RegExp(`^beside\\s${beside} \\| 1 \\| [\\d.]+ s \\| –$`))

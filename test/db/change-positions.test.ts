@@ -16,7 +16,7 @@ import { storedRecords } from '../support/stored-records.ts'
 import { clearTables, resetPositions } from '../support/tables.ts'
 import { NO_MEANING, NOTHING_FOUND } from '../support/no-meaning.ts'
 
-const HISTORIES = Number(process.env['CONVERGENCE_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 2_000 : 20))
+const HISTORIES = Number(process.env['CONVERGENCE_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 2_000 : 10))
 const TAGS = ['speed', 'export', 'login']
 const TAGGER_VERSION = 1
 /** Above the number of purges of a key in any history. */

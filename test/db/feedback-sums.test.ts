@@ -11,7 +11,7 @@ import { seeded } from '../support/property-seed.ts'
 import { freshSchema, hashKey, makeWorkspaces, type TestSchema } from '../support/schema.ts'
 import { clearTables, resetPositions } from '../support/tables.ts'
 
-const HISTORIES = Number(process.env['CONVERGENCE_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 2_000 : 60))
+const HISTORIES = Number(process.env['CONVERGENCE_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 2_000 : 20))
 const WORKSPACE = WORKSPACES[0]!
 const SCALES: readonly ([number, number] | null)[] = [[1, 5], [0, 10], null]
 

@@ -5,14 +5,10 @@ import { readLedger } from '../support/ledgers.ts'
 import { type Ending, exchange, type Piece, type Seen } from '../support/raw-exchange.ts'
 import { SERVICE_RUNTIME } from '../support/service-process.ts'
 import { idleService } from '../support/shared-service.ts'
-import { until } from '../support/until.ts'
+import { GUARD_MS, until } from '../support/until.ts'
 
 const service = await idleService()
 after(() => service.stop())
-
-const WITHIN_MS = 120_000
-/** Bun cuts off a slow head, and the service a slow body, within this time. */
-const SLOW_WITHIN_MS = 90_000
 
 /**
  * The answers to a client on each runtime: their statuses in order, and `closed` if the server
@@ -49,7 +45,7 @@ describe('HTTP that is broken, rare or cut off', () => {
   const assertSees = async ({ send, ending }: Case, expected: string): Promise<void> => {
     const acceptedBefore = await accepted()
     const isEnough = (seen: Seen): boolean => outcomeOf(seen) === expected
-    const seen = await exchange(service.urls[0]!, { pieces: send, ending, isEnough, withinMs: WITHIN_MS })
+    const seen = await exchange(service.urls[0]!, { pieces: send, ending, isEnough, withinMs: GUARD_MS })
     assert.equal(outcomeOf(seen), expected)
     // The service still answers.
     await service.post('/feedbacks', BODY)
@@ -119,7 +115,7 @@ describe('HTTP that is broken, rare or cut off', () => {
         const seen = await exchange(service.urls[0]!, {
           pieces: [head(`${method} ${path} HTTP/1.1`)],
           isEnough: ({ answers }) => answers.length > 0,
-          withinMs: WITHIN_MS,
+          withinMs: GUARD_MS,
         })
         assert.equal(outcomeOf(seen), '405')
         assert.match(seen.answers[0]!.head, new RegExp(`^allow: ${allow}\r?$`, 'im'))
@@ -155,11 +151,11 @@ describe('HTTP that is broken, rare or cut off', () => {
   it('in a later packet, between the acceptance of a submission and its answer, does not undo the acceptance', async () => {
     const acceptedBefore = await accepted()
     const untilAccepted = (): Promise<unknown> =>
-      until('the submission is accepted', async () => (await accepted()) > acceptedBefore, WITHIN_MS)
+      until('the submission is accepted', async () => (await accepted()) > acceptedBefore)
     const seen = await exchange(service.urls[0]!, {
       pieces: [whole('Prefer: wait=1'), untilAccepted, GARBAGE],
       isEnough: ({ isClosed }) => isClosed,
-      withinMs: WITHIN_MS,
+      withinMs: GUARD_MS,
     })
     assert.equal(outcomeOf(seen), SERVICE_RUNTIME === 'bun' ? '400 bare, closed' : '201, 400 bare, closed')
     assert.equal(await accepted(), acceptedBefore + 1)
@@ -170,7 +166,7 @@ describe('HTTP that is broken, rare or cut off', () => {
     const second = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1_000))
     const trickle = Array.from({ length: 90 }, (): Piece[] => [second, 'x']).flat()
     const untilClosed = (pieces: readonly Piece[]): Promise<Seen> =>
-      exchange(service.urls[0]!, { pieces, isEnough: ({ isClosed }) => isClosed, withinMs: SLOW_WITHIN_MS })
+      exchange(service.urls[0]!, { pieces, isEnough: ({ isClosed }) => isClosed, withinMs: GUARD_MS })
 
     // On Deno a proxy has to limit the time of a head, as docs/operate/servers.md says.
     if (SERVICE_RUNTIME === 'bun') {
@@ -192,7 +188,7 @@ describe('HTTP that is broken, rare or cut off', () => {
         const seen = await exchange(service.urls[0]!, {
           pieces,
           isEnough: ({ answers, isClosed }) => (SERVICE_RUNTIME === 'bun' ? isClosed : answers.length > 0),
-          withinMs: SLOW_WITHIN_MS,
+          withinMs: GUARD_MS,
         })
         assert.equal(outcomeOf(seen), SERVICE_RUNTIME === 'bun' ? '408, closed' : '408')
       })

@@ -7,7 +7,6 @@ import { type Answer, type Service, startService } from '../support/service.ts'
 import { idleService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 
-const SAMPLED_WITHIN_MS = 120_000
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 
 let service: Service
@@ -25,14 +24,10 @@ describe('the overview', () => {
     return body as Overview
   }
   const untilSays = (what: string, says: (overview: Overview) => unknown): Promise<Overview> =>
-    until(
-      what,
-      async () => {
-        const now = await overview()
-        return says(now) ? now : undefined
-      },
-      SAMPLED_WITHIN_MS,
-    )
+    until(what, async () => {
+      const now = await overview()
+      return says(now) ? now : undefined
+    })
 
   it('shows accepted, stored and tagged work, and says that all is well', async () => {
     await untilSays('both processes and rates are visible', ({ points }) => {

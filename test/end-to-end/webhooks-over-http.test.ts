@@ -79,6 +79,8 @@ describe('webhooks over HTTP', () => {
     const refused: [settings: object, problem: RegExp][] = [
       [{}, /url is required/],
       [{ url: 'ftp://example.com' }, /url must be an address/],
+      [{ url: 'example.com' }, /url must be an address/],
+      [{ url: 'https://a@example.com' }, /url must be an address/],
       [{ url: 'https://a:b@example.com' }, /url must be an address/],
       [{ url: 'http://10.1.2.3/' }, /url|10\.1\.2\.3 has an address outside the public internet/],
       [{ url, kinds: ['person'] }, /kinds\.0 must be one of feedback, customer/],

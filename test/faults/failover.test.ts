@@ -29,7 +29,6 @@ type Servers = {
 
 /** Far more than the time between the last commit of the standby and its promotion. */
 const REDO_SECONDS = '300'
-const WITHIN_MS = 120_000
 /** The least number of submissions that the promoted standby lacks. */
 const FEWEST_MISSED = 60
 const LONG = process.env['TEST_SIZE'] === 'long'
@@ -53,11 +52,7 @@ const storedAt = async (sql: Sql, { redisPrefix }: Service): Promise<Set<string>
   return new Set(rows.map(({ id }) => id))
 }
 const untilMoreStored = (sql: Sql, service: Service, than: number) =>
-  until(
-    'more submissions are stored',
-    async () => (await storedAt(sql, service).catch(() => new Set())).size > than,
-    WITHIN_MS,
-  )
+  until('more submissions are stored', async () => (await storedAt(sql, service).catch(() => new Set())).size > than)
 
 /** Promotes the standby, and waits until workers store there. */
 const promote = async (service: AtPair): Promise<void> => {

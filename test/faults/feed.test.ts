@@ -14,26 +14,24 @@ import { ownWorkspace } from '../support/own-workspace.ts'
 import { type PostgresPair, startPostgresPair } from '../support/postgres-pair.ts'
 import { seeded } from '../support/property-seed.ts'
 import { startService } from '../support/service.ts'
-import { type HistoryService, SETTLED_WITHIN_MS, settledLedger, submitHistory } from '../support/submitted-history.ts'
+import { type HistoryService, settledLedger, submitHistory } from '../support/submitted-history.ts'
 import { until } from '../support/until.ts'
 import { startParts } from '../support/temporary-directory.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'
-const FAULTS_FOR_MS = LONG ? 1_800_000 : 8_000
+const FAULTS_FOR_MS = LONG ? 1_800_000 : 5_000
 const FEWEST_FAULTS = 6
 /** More random strikes than fit into the time. */
 const MORE_THAN_STRUCK = 10_000
-const WORKERS = 4
+const WORKERS = LONG ? 4 : 2
 const SUBMISSIONS = 60
 /** The least number of submissions that the promoted standby lacks. */
 const FEWEST_MISSED = 20
-const COPIED_WITHIN_MS = LONG ? 600_000 : 120_000
-const READY_WITHIN_MS = 120_000
 
 const environment = { CONVERSATIONS_PER_MINUTE: '1000000', WEBHOOK_ALLOWED_HOSTS: '127.0.0.1', REDO_SECONDS: '300' }
 
 /**
- * Two APIs and four workers. The second API reads from a hot standby. Each process but the standby
+ * Two APIs, and workers. The second API reads from a hot standby. Each process but the standby
  * starts again when it ends.
  */
 const startRig = () => {
@@ -70,7 +68,7 @@ const startRig = () => {
     ]
     const urls = ports.map((port) => `http://127.0.0.1:${port}`)
     const untilReady = async () => {
-      for (const url of urls) await until('the API is ready', () => isReady(url), READY_WITHIN_MS)
+      for (const url of urls) await until('the API is ready', () => isReady(url))
     }
     await untilReady()
     return {
@@ -107,7 +105,7 @@ const failOver = async (
     return rows.length
   }
   const untilMoreStored = (sql: PostgresPair['atStandby'], than: number) =>
-    until('more submissions are stored', async () => (await storedAt(sql)) > than, SETTLED_WITHIN_MS)
+    until('more submissions are stored', async () => (await storedAt(sql)) > than)
   await untilMoreStored(atStandby, 10)
   await pair.cutOffStandby()
   await untilMoreStored(atFormer, (await storedAt(atFormer)) + FEWEST_MISSED)
@@ -166,7 +164,6 @@ describe('consumers of the change feed', () => {
     const note = await assertCopiesEqualTables(followers, {
       sql: rig.sql,
       workspaceId: own.workspaceId,
-      withinMs: COPIED_WITHIN_MS,
     })
     console.log(`${await during} faults; ${note}`)
   })
@@ -184,7 +181,6 @@ describe('consumers of the change feed', () => {
     const note = await assertCopiesEqualTables(followers, {
       sql: rig.sql,
       workspaceId: own.workspaceId,
-      withinMs: COPIED_WITHIN_MS,
     })
     assert.ok((await during) > 0)
     console.log(`${await during} feedback read before the failover and stored again; ${note}`)

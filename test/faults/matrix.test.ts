@@ -23,10 +23,9 @@ const STOP_MS = LONG ? 5_000 : 1_500
 const OUTAGE_MS = LONG ? 60_000 : 0
 /** The most lines that two processes log during an outage: they do not log each attempt. */
 const MOST_LINES = LONG ? 700 : 100
-const RANDOM_FAULTS = Number(process.env['RANDOM_FAULTS'] ?? (LONG ? 100 : 6))
-const KILLS = Number(process.env['KILLS'] ?? (LONG ? 200 : 4))
-const KILLED_CONNECTIONS = Number(process.env['KILLED_CONNECTIONS'] ?? (LONG ? 5_000 : 100))
-const KILLED_WITHIN_MS = 10 * 60_000
+const RANDOM_FAULTS = Number(process.env['RANDOM_FAULTS'] ?? (LONG ? 100 : 3))
+const KILLS = Number(process.env['KILLS'] ?? (LONG ? 200 : 2))
+const KILLED_CONNECTIONS = Number(process.env['KILLED_CONNECTIONS'] ?? (LONG ? 5_000 : 40))
 const SEEDS_BELOW = 2 ** 31
 /** The delay in each direction, half of a round trip. */
 const EACH_WAY_MS = 50
@@ -41,8 +40,10 @@ type Away = (stack: FaultStack) => Promise<() => void>
 /** Answers get lost when the API ends, and when Redis is away or hangs. */
 const losesAnswers = (target: Target): boolean => target === 'api' || target === 'redis'
 
+/** Other rows end or freeze a process in each of the other ways. */
+const SIGNALLED_SHORT = ['api SIGTERM', 'worker SIGKILL', 'worker SIGSTOP', 'postgres SIGKILL']
 const signalled: readonly Row[] = TARGETS.flatMap((target) =>
-  SIGNALS.map((signal): Row => {
+  SIGNALS.filter((signal) => LONG || SIGNALLED_SHORT.includes(`${target} ${signal}`)).map((signal): Row => {
     const strikeOne = ({ kept }: FaultStack) => strike(kept[target], signal, STOP_MS)
     const isIdleFirst = LONG || signal === 'SIGKILL'
     const strikeIdle = async (stack: FaultStack): Promise<void> => {
@@ -196,7 +197,7 @@ const dyingConnections: Row = {
       killed += ended.count
       return killed >= KILLED_CONNECTIONS
     }
-    await until('enough connections have been ended', kill, KILLED_WITHIN_MS)
+    await until('enough connections have been ended', kill)
     assert.deepEqual(pids(), before)
   },
 }

@@ -105,7 +105,8 @@ test('a job asks for the rows of its texts and of waiting texts only', () => {
     { id: 'b', terms: [6], tags: [], hasTheme: false },
     { id: 'c', terms: [7], tags: [], hasTheme: true },
   ]
-  assert.deepEqual(hashesOfSums([text], recent), new Set([0, 5, ...text.read.cues, 6]))
+  assert.deepEqual(hashesOfSums([text], { recent, isTaught: true }), new Set([0, 5, ...text.read.cues, 6]))
+  assert.deepEqual(hashesOfSums([text], { recent, isTaught: false }), new Set([0, 5, 6]))
 })
 
 test('sums without a labelled text equal those of a workspace that never had it', () => {

@@ -8,11 +8,11 @@ import { fileURLToPath } from 'node:url'
 import { makePackage } from '../../cli/client/make-package.ts'
 import type { SharedService } from '../support/shared-service.ts'
 import { USER_SECRET } from './vendor-signs.ts'
+import { GUARD_MS } from '../support/until.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const programs = join(root, 'node_modules', '.bin')
 const READY = /listening on port (\d+)/
-const READY_WITHIN_MS = 120_000
 
 export type Runtime = 'Bun' | 'Deno'
 const COMMANDS: Record<Runtime, readonly string[]> = {
@@ -63,7 +63,7 @@ export const startReceiver = async (file: string, run: Run): Promise<Receiver> =
   let warnings = ''
   child.stderr!.setEncoding('utf8').on('data', (text: string) => (warnings += text))
   const port = await new Promise<string>((resolve, reject) => {
-    const late = setTimeout(() => reject(new Error(`${file} does not listen: ${output}`)), READY_WITHIN_MS)
+    const late = setTimeout(() => reject(new Error(`${file} does not listen: ${output}`)), GUARD_MS)
     child.once('exit', (code) => reject(new Error(`${file} ended with ${code}: ${output}`)))
     child.stdout!.setEncoding('utf8').on('data', (text: string) => {
       output += text

@@ -66,8 +66,8 @@ type Bystander = {
 
 const PEOPLE = 20
 
-/** A client that sends feedback one by one. It waits up to `patienceMs` until each is settled. */
-export const startBystander = ({ post, sql }: Pick<Service, 'post' | 'sql'>, patienceMs: number): Bystander => {
+/** A client that sends feedback one by one. It waits until each is settled. */
+export const startBystander = ({ post, sql }: Pick<Service, 'post' | 'sql'>): Bystander => {
   const stopped = new AbortController()
   const failed: string[] = []
   let served = 0
@@ -81,7 +81,7 @@ export const startBystander = ({ post, sql }: Pick<Service, 'post' | 'sql'>, pat
         where id = ${answer.headers.get('Submission-Id')} and state <> 'queued'`
       return row
     }
-    const { state, attempts } = await until('the receipt of a bystander', findReceipt, patienceMs)
+    const { state, attempts } = await until('the receipt of a bystander', findReceipt)
     if (state === 'applied' && attempts === 1) served++
     else failed.push(`${state} at attempt ${attempts}`)
   }

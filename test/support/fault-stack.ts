@@ -17,8 +17,6 @@ export type FaultStack = Service & {
   readonly untilReady: () => Promise<unknown>
 }
 
-const READY_WITHIN_MS = 120_000
-
 type Options = {
   redisMemoryBytes?: number
   appendFsync?: AppendFsync
@@ -59,7 +57,7 @@ export const startFaultStack = (options: Options = {}): Promise<FaultStack> =>
       // `service.stop` needs the servers, also if a test has held them down.
       running.defer(() => Object.values(kept).forEach(({ letGo }) => letGo()))
       const url = `http://127.0.0.1:${service.environment['PORT']}`
-      const untilReady = () => until('the service is ready', () => isReady(url), READY_WITHIN_MS)
+      const untilReady = () => until('the service is ready', () => isReady(url))
       await untilReady()
       return {
         ...service,

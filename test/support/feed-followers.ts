@@ -157,7 +157,7 @@ export const recordsOf = async (sql: Sql, workspaceId: string): Promise<Copy> =>
 /** Waits until each copy equals the tables, and stops the followers. Returns their notes. */
 export const assertCopiesEqualTables = async (
   followers: readonly Follower[],
-  { sql, workspaceId, withinMs }: { sql: Sql; workspaceId: string; withinMs: number },
+  { sql, workspaceId }: { sql: Sql; workspaceId: string },
 ): Promise<string> => {
   const sorted = (copy: Copy) => [...copy].toSorted(([a], [b]) => (a < b ? -1 : 1))
   const tables = async () => sorted(await recordsOf(sql, workspaceId))
@@ -165,7 +165,7 @@ export const assertCopiesEqualTables = async (
     for (const { copy } of followers) {
       const isEqual = async () => isDeepStrictEqual(sorted(copy()), await tables())
       // The code below reports the differences.
-      await until('the copy equals the tables', isEqual, withinMs).catch(() => {})
+      await until('the copy equals the tables', isEqual).catch(() => {})
     }
     const stored = await tables()
     for (const { name, copy } of followers) assert.deepEqual(sorted(copy()), stored, name)

@@ -7,6 +7,7 @@ import * as fc from 'fast-check'
 import type { startRedis } from '../../cli/start/embedded/redis-server.ts'
 import { findLastingPort } from './lasting-port.ts'
 import { spawnProgram } from './service-process.ts'
+import { GUARD_MS } from './until.ts'
 
 export const SIGNALS = ['SIGTERM', 'SIGKILL', 'SIGSTOP'] as const
 type FaultSignal = (typeof SIGNALS)[number]
@@ -28,7 +29,6 @@ type Running = { pid: number; exited: Promise<unknown>; stop: () => Promise<void
  */
 const TERM_PATIENCE_MS = 3_000
 const START_AGAIN_AFTER_MS = 50
-const STOPPED_WITHIN_MS = 60_000
 
 export const keepServer = async (
   start: (at: { port: number }) => ReturnType<typeof startRedis>,
@@ -100,7 +100,7 @@ export const runProgram = async (
     stop: async () => {
       if (child.exitCode !== null || child.signalCode !== null) return
       process.kill(child.pid!, 'SIGTERM')
-      const late = setTimeout(() => child.kill('SIGKILL'), STOPPED_WITHIN_MS)
+      const late = setTimeout(() => child.kill('SIGKILL'), GUARD_MS)
       await exited
       clearTimeout(late)
     },

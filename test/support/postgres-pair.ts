@@ -44,8 +44,6 @@ type PostgresPlace = {
 
 const HERE: PostgresPlace = { address: '127.0.0.1', start: startPostgres }
 const STATEMENT_TIMEOUT_MS = 20_000
-/** A standby tries to reconnect to its primary every five seconds. */
-const FOLLOWED_WITHIN_MS = 120_000
 /** With this slot, the primary keeps the WAL that the standby lacks, also across restarts. */
 const SLOT = 'standby'
 const NOWHERE = 'host=127.0.0.1 port=1'
@@ -116,16 +114,12 @@ export const startPostgresPair = ({
         await primary.exited
       },
       untilStandbyFollows: async () => {
-        await until(
-          'the standby has what the primary has written',
-          async () => {
-            const [{ written }] = await atFormer<[{ written: string }]>`select pg_current_wal_lsn() as written`
-            const [{ follows }] = await atStandby<[{ follows: boolean }]>`
+        await until('the standby has what the primary has written', async () => {
+          const [{ written }] = await atFormer<[{ written: string }]>`select pg_current_wal_lsn() as written`
+          const [{ follows }] = await atStandby<[{ follows: boolean }]>`
               select pg_last_wal_replay_lsn() >= ${written}::pg_lsn as follows`
-            return follows
-          },
-          FOLLOWED_WITHIN_MS,
-        )
+          return follows
+        })
       },
       promote: async () => void (await atStandby`select pg_promote()`),
       bringBack: () => start(atFirst, former, first.port),

@@ -27,7 +27,6 @@ export type RedisCluster = {
 /** The number of masters. They are the first nodes. */
 export const CLUSTER_MASTERS = 3
 const SLOTS = 16_384
-const WHOLE_WITHIN_MS = 120_000
 
 /**
  * Starts a cluster of three masters. Each has a third of the slots and `replicas` replicas, and is
@@ -56,7 +55,7 @@ export const startRedisCluster = ({
       nodes.push({ ...node, busPort })
     }
     await formCluster(nodes, replicas)
-    const untilWhole = () => until('all slots of the cluster are served', () => servesAll(nodes), WHOLE_WITHIN_MS)
+    const untilWhole = () => until('all slots of the cluster are served', () => servesAll(nodes))
     const protocol = authority === undefined ? 'redis' : 'rediss'
     const url = `${protocol}+cluster://default:${password}@127.0.0.1:${nodes[0]!.reachedAt}`
     // The other nodes refuse the key.
@@ -79,7 +78,7 @@ export const formCluster = async (nodes: readonly ClusterNode[], replicas: numbe
     await redis.call('CLUSTER', 'SET-CONFIG-EPOCH', index + 1)
     await nodes[0]!.redis.call('CLUSTER', 'MEET', address, reachedAt, busPort)
   }
-  await until('all slots of the cluster are served', () => servesAll(nodes), WHOLE_WITHIN_MS)
+  await until('all slots of the cluster are served', () => servesAll(nodes))
   for (const [index, { redis }] of nodes.slice(CLUSTER_MASTERS).entries()) {
     await redis.call('CLUSTER', 'REPLICATE', await masters[index % CLUSTER_MASTERS]!.redis.cluster('MYID'))
   }

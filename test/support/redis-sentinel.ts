@@ -33,7 +33,6 @@ const MASTER = 'main'
  */
 const DOWN_AFTER_MS = 3_000
 const FAILOVER_TIMEOUT_MS = 5_000
-const WITHIN_MS = 120_000
 
 /**
  * Starts a master, a replica and a sentinel, with passwords. With an authority, the three use TLS
@@ -46,7 +45,7 @@ export const startRedisSentinel = (authority?: Authority): Promise<RedisSentinel
       startRedisNode(running, join(directory, name), { password, settings, authority })
     const master = await server('master', [])
     const replica = await server('replica', [`replicaof 127.0.0.1 ${master.reachedAt}`])
-    await until('the replica is in step', () => areInStep(master.redis, replica.redis), WITHIN_MS)
+    await until('the replica is in step', () => areInStep(master.redis, replica.redis))
     const port = await findLastingPort()
     const tlsPort = authority && (await findLastingPort())
     const sentinelDirectory = join(directory, 'sentinel')
@@ -81,11 +80,11 @@ export const startRedisSentinel = (authority?: Authority): Promise<RedisSentinel
           const address = (await client.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', MASTER)) as [string, string]
           return Number(address[1]) === replica.reachedAt
         }
-        await until('the replica is the master', isPromoted, WITHIN_MS)
+        await until('the replica is the master', isPromoted)
       },
       bringBack: async () => {
         await master.start()
-        await until('the former master is a replica', async () => (await roleOf(master.redis)) === 'slave', WITHIN_MS)
+        await until('the former master is a replica', async () => (await roleOf(master.redis)) === 'slave')
       },
     }
   })

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { join } from 'node:path'
+import { GUARD_MS } from './until.ts'
 
 export type ServiceProcess = {
   readonly pid: number
@@ -15,9 +16,6 @@ export type ServiceProcess = {
   /** Kills the process, and waits for its end. */
   readonly kill: () => Promise<void>
 }
-
-const READY_WITHIN_MS = 120_000
-const STOPPED_WITHIN_MS = 60_000
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -66,7 +64,7 @@ export const startProcess = async (
   let output = ''
   const port = await new Promise<number>((resolve, reject) => {
     const fail = (why: string): void => reject(new Error(`${fileOf(program)} ${why}:\n${output}`))
-    const late = setTimeout(() => fail('was not ready in time'), READY_WITHIN_MS)
+    const late = setTimeout(() => fail('was not ready in time'), GUARD_MS)
     const listen = (text: string): void => {
       output += text
       const found = readyPort(output, event)
@@ -87,7 +85,7 @@ export const startProcess = async (
 
   const stop = async (): Promise<void> => {
     if (child.exitCode === null && child.signalCode === null) {
-      const ended = once(child, 'exit', { signal: AbortSignal.timeout(STOPPED_WITHIN_MS) })
+      const ended = once(child, 'exit', { signal: AbortSignal.timeout(GUARD_MS) })
       // Not child.kill, after which Deno reports the signal instead of the exit code.
       process.kill(child.pid!, 'SIGTERM')
       await ended.catch(() => child.kill('SIGKILL'))
@@ -95,7 +93,7 @@ export const startProcess = async (
     assert.equal(child.exitCode, 0, `${fileOf(program)} did not end cleanly (${child.signalCode}):\n${output}`)
   }
   const kill = async (): Promise<void> => {
-    const ended = once(child, 'exit', { signal: AbortSignal.timeout(STOPPED_WITHIN_MS) })
+    const ended = once(child, 'exit', { signal: AbortSignal.timeout(GUARD_MS) })
     process.kill(child.pid!, 'SIGKILL')
     await ended
   }

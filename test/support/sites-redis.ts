@@ -44,7 +44,6 @@ const BUS_PORT = 16_379
 const SENTINEL_PORT = 26_379
 const NODE_TIMEOUT_MS = 1_000
 const CLIENT = { maxRetriesPerRequest: 1, commandTimeout: 1_000 }
-const WHOLE_WITHIN_MS = 60_000
 
 /** A master with two replicas and three sentinels. */
 const startReplicated = async (place: Place): Promise<SitesRedis> => {
@@ -96,15 +95,11 @@ const startReplicated = async (place: Place): Promise<SitesRedis> => {
     return clients.find(({ address }) => views.filter((view) => view === address).length >= 2)
   }
   const untilWhole = () =>
-    until(
-      'the master has both replicas',
-      async () => {
-        const { redis, sentinel } = (await master()) ?? {}
-        const others = (await sentinel?.call('SENTINEL', 'SENTINELS', MASTER).catch(() => [])) as unknown[] | undefined
-        return redis !== undefined && (await replicasOnline(redis)) === replicas && others?.length === 2
-      },
-      WHOLE_WITHIN_MS,
-    )
+    until('the master has both replicas', async () => {
+      const { redis, sentinel } = (await master()) ?? {}
+      const others = (await sentinel?.call('SENTINEL', 'SENTINELS', MASTER).catch(() => [])) as unknown[] | undefined
+      return redis !== undefined && (await replicasOnline(redis)) === replicas && others?.length === 2
+    })
   await untilWhole()
   const sentinels = names.map((name) => `${hosts[name].address}:${SENTINEL_PORT}`).join(',')
   return {
@@ -143,14 +138,10 @@ const startClustered = async (place: Place): Promise<SitesRedis> => {
     return online.includes(0) && online.includes(1)
   }
   const untilWhole = () =>
-    until(
-      'each master has its replica, and no node counts as failed',
-      async () => {
-        const views = await Promise.all(nodes.map(({ redis }) => redis.cluster('NODES').then(String, () => 'fail')))
-        return !views.some((view) => view.includes('fail')) && (await Promise.all(pairs.map(isComplete))).every(Boolean)
-      },
-      WHOLE_WITHIN_MS,
-    )
+    until('each master has its replica, and no node counts as failed', async () => {
+      const views = await Promise.all(nodes.map(({ redis }) => redis.cluster('NODES').then(String, () => 'fail')))
+      return !views.some((view) => view.includes('fail')) && (await Promise.all(pairs.map(isComplete))).every(Boolean)
+    })
   await untilWhole()
   return {
     url: `redis+cluster://default:${password}@${nodes.map(({ address }) => `${address}:${REDIS_PORT}`).join(',')}`,

@@ -8,11 +8,8 @@ import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
 import { bareEnvironment } from './service-process.ts'
-import { until } from './until.ts'
+import { GUARD_MS, until } from './until.ts'
 import { isHere } from './where.ts'
-
-const STARTED_WITHIN_MS = 200_000
-const STOPPED_WITHIN_MS = 120_000
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -57,7 +54,7 @@ export const startClone = async (clone: string, settings: Readonly<Record<string
   try {
     // The last line of the message.
     const hasPrintedOrEnded = async (): Promise<boolean> => /^ +-d '/m.test(output) || hasEnded()
-    await until('npm start has started', hasPrintedOrEnded, STARTED_WITHIN_MS)
+    await until('npm start has started', hasPrintedOrEnded)
     assert.ok(!hasEnded(), output)
   } catch (error) {
     kill()
@@ -67,7 +64,7 @@ export const startClone = async (clone: string, settings: Readonly<Record<string
     output: () => output,
     printed,
     interrupt: async () => {
-      const ended = once(child, 'exit', { signal: AbortSignal.timeout(STOPPED_WITHIN_MS) })
+      const ended = once(child, 'exit', { signal: AbortSignal.timeout(GUARD_MS) })
       process.kill(-child.pid!, 'SIGINT')
       await ended
       return child.exitCode

@@ -82,7 +82,7 @@ const startCrew = async (environment: Readonly<Record<string, string>>): Promise
 type ThreeWorkers = Rig & { readonly crew: Crew }
 
 const LONG = process.env['TEST_SIZE'] === 'long'
-const KILLS_FOR_MS = LONG ? 120_000 : 6_000
+const KILLS_FOR_MS = LONG ? 120_000 : 3_000
 const DEADLY = {
   description: 'deadly',
   source: 'desk',
@@ -125,7 +125,7 @@ export const WORKERS_DIE: readonly Fault<ThreeWorkers>[] = [
           select state, error from submission where id = ${killer} and state <> 'queued'`
         return row
       }
-      const receipt = await crew.killWhile(until('the submission is settled', findReceipt, LONG ? 600_000 : 240_000))
+      const receipt = await crew.killWhile(until('the submission is settled', findReceipt))
       assert.deepEqual({ ...receipt }, { state: 'dead', error: 'GivenUp stalled' })
       const { killed, ofText } = crew.deaths()
       const note = `dead after ${ofText - before.ofText} deaths and ${killed - before.killed} others`

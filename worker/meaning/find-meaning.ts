@@ -15,25 +15,20 @@ import { findSimilar } from './find-similar.ts'
 export const findMeaning: FindMeaning = async (sql, realm, { texts, allTexts }) => {
   const { workspaceId } = realm
   const ids = new Set(texts.map(({ stored }) => stored.id))
-  const { themes, last } = await recallThemes(sql, { workspaceId, except: [...ids], mostLast: RECENT_TEXTS })
   const meant = readTexts(realm, texts)
-  const memory: ThemeMemory = {
-    themes: themes.map(themeByTags),
-    recent: last,
-    texts: allTexts,
-    ...(await recallSumsOf(sql, workspaceId, { meant, last })),
-  }
+  const signed = meant
+    .filter((_, at) => texts[at]!.stored.record === 'feedback')
+    .map(({ id, read }) => ({ id, signature: read.signature }))
+  const [memory, similar] = await Promise.all([
+    recallMemory(sql, workspaceId, { meant, allTexts }),
+    findSimilar(sql, workspaceId, signed),
+  ])
+  const knownThemes = memory.themes.at(-1)?.number ?? 0
   const decided = decideMeaning(memory, meant)
-  const ofFeedback = meant.filter((_, at) => texts[at]!.stored.record === 'feedback')
-  const similar = await findSimilar(
-    sql,
-    workspaceId,
-    ofFeedback.map(({ id, read }) => ({ id, signature: read.signature })),
-  )
   return {
     meanings: meaningsOf(meant, decided).map((meaning, at) => ({ ...meaning, ...similar.of(meant[at]!.id) })),
     found: {
-      knownThemes: themes.at(-1)?.number ?? 0,
+      knownThemes,
       opened: decided.opened.map(({ number, tags: [tag = 0] }) => ({
         number,
         id: randomUUID(),
@@ -81,16 +76,24 @@ const readTexts = (realm: Realm, texts: readonly TaggedText[]): MeantText[] => {
   })
 }
 
-/** The sums that the texts need, and how many texts have their terms, with these texts. */
-const recallSumsOf = async (
+/** The themes, the last texts, and the sums that the texts need. */
+const recallMemory = async (
   sql: Sql,
   workspaceId: string,
-  { meant, last }: { meant: readonly MeantText[]; last: ThemeMemory['recent'] },
-): Promise<Pick<ThemeMemory, 'sums' | 'textsWith'>> => {
-  const rows = await recallSums(sql, workspaceId, hashesOfSums(meant, last))
+  { meant, allTexts }: { meant: readonly MeantText[]; allTexts: number },
+): Promise<ThemeMemory> => {
+  const except = meant.map(({ id }) => id)
+  const { themes, last, isTaught } = await recallThemes(sql, { workspaceId, except, mostLast: RECENT_TEXTS })
+  const rows = await recallSums(sql, workspaceId, hashesOfSums(meant, { recent: last, isTaught }))
   const textsWith = new Map(rows.map((row) => [row.hash, row.textsWith]))
   for (const { terms } of meant) for (const term of terms) textsWith.set(term, (textsWith.get(term) ?? 0) + 1)
-  return { sums: new Map(rows.map(({ hash, sums }) => [hash, sums])), textsWith }
+  return {
+    themes: themes.map(themeByTags),
+    recent: last,
+    texts: allTexts,
+    sums: new Map(rows.map(({ hash, sums }) => [hash, sums])),
+    textsWith,
+  }
 }
 
 /** The title of a tag of these texts, as the first of them has it. */

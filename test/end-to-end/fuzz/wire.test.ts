@@ -9,7 +9,7 @@ import { readLedgers } from '../../support/ledgers.ts'
 import { seeded } from '../../support/property-seed.ts'
 import { exchange, type Seen } from '../../support/raw-exchange.ts'
 import { workingService } from '../../support/shared-service.ts'
-import { until } from '../../support/until.ts'
+import { GUARD_MS, until } from '../../support/until.ts'
 import { type Plan, plans, planText, type Script, scriptOf } from './fuzz-wire.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'
@@ -20,10 +20,8 @@ const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? (LONG ? 1_000_000 : 800)
 const ROUND = 20_000
 const LANES = 32
 const ON_BUN = SERVICE_RUNTIME === 'bun'
-const ANSWERED_WITHIN_MS = 60_000
 /** If the server is silent for this time, it may wait for more bytes: the client ends its stream. */
 const QUIET_MS = 60
-const DRAINED_WITHIN_MS = 5 * 60_000
 const SEEDS_BELOW = 2 ** 30
 const MOST_GROWTH_BYTES = 100_000_000
 const STATUSES_OF_RUNTIME = [400, 413, 431, 505]
@@ -49,20 +47,16 @@ describe('any bytes', () => {
       ending: script.ending,
       quietMs: script.answers === undefined ? QUIET_MS : undefined,
       isEnough: ({ answers }) => answers.length === script.answers,
-      withinMs: ANSWERED_WITHIN_MS,
+      withinMs: GUARD_MS,
     })
     return { plan, script, seen }
   }
 
   const takeStored = async (): Promise<Set<string>> => {
-    await until(
-      'all submissions are processed',
-      async () => {
-        const found = await readLedgers(service.sql, service.redis, service.redisPrefix)
-        return found.every(({ queued }) => queued === 0)
-      },
-      DRAINED_WITHIN_MS,
-    )
+    await until('all submissions are processed', async () => {
+      const found = await readLedgers(service.sql, service.redis, service.redisPrefix)
+      return found.every(({ queued }) => queued === 0)
+    })
     const rows = await service.sql<
       { source_id: string }[]
     >`delete from feedback where source = 'wire' returning source_id`
