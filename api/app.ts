@@ -3,20 +3,18 @@ import { Elysia } from 'elysia'
 import type { Logger } from '../runtime/logger.ts'
 import type { Tracing } from '../runtime/tracing.ts'
 import { checkedToken } from './authenticate.ts'
+import type { OpenedCapability } from './capability.ts'
 import { forOrigins } from './http/cors.ts'
 import { createDocs } from './openapi/docs.ts'
 import { openApiPage } from './openapi/openapi.ts'
 import { BATCH_KINDS } from './operations/batch-kinds.ts'
 import { SUBMISSION_ROUTES } from './operations/submission-routes.ts'
-import { answerInsights, type InsightDependencies, INSIGHTS_PATH } from './insights/insights.ts'
-import { answerMcp, type McpDependencies } from './mcp/mcp.ts'
 import type { Metrics } from './operators/metrics.ts'
 import { operatorOnly } from './operators/operator-only.ts'
 import { READ_ROUTES } from './reads/read-routes.ts'
 import { answerRead, type ReadDependencies } from './reads/reads.ts'
 import { putSource, type SourceDependencies } from './reads/sources.ts'
 import { readReceipt, type ReceiptSources } from './receipts.ts'
-import { answerWebhooks, WEBHOOK_ROUTES, type WebhookDependencies } from './webhooks.ts'
 import { type Refusal, refusalResponse } from './http/refusal.ts'
 import type { Arrival } from './http/arrival.ts'
 import { isHostValid, INVALID_HOST } from './http/request-host.ts'
@@ -31,7 +29,6 @@ import { submitBatch } from './submit/submit-batch.ts'
 import { spanOf, traceRequests } from './trace-requests.ts'
 
 export const BASE_PATH = '/api/v1'
-const MCP_PATH = '/mcp'
 export const OVERVIEW_PATH = '/admin'
 export const BOARD_PATH = '/admin/queues'
 const DOCUMENT_PATH = '/openapi.json'
@@ -40,8 +37,6 @@ const ADDRESSES = {
   api: BASE_PATH,
   reference: DOCS_PATH,
   openapi: DOCUMENT_PATH,
-  mcp: MCP_PATH,
-  insights: INSIGHTS_PATH,
   health: '/healthz',
   readiness: '/readyz',
 }
@@ -51,9 +46,7 @@ export type AppDependencies = {
   receipts: ReceiptSources
   reads: ReadDependencies
   setSource: SourceDependencies['setSource']
-  webhooks: WebhookDependencies['webhooks']
-  insightReads: InsightDependencies['insightReads']
-  mcp: McpDependencies
+  capabilities: readonly OpenedCapability[]
   /** Whether the runtime reads the trailer fields of a chunked body. */
   readsTrailers: boolean
   /** Whether Redis and Postgres answer and the process takes requests. */
@@ -84,7 +77,7 @@ export const createApp = (dependencies: AppDependencies): { handle: Handler } =>
   const routes = createRoutes(dependencies)
   refuseOtherMethods(routes)
   const open = forOrigins({ origins: corsOrigins, basePath: BASE_PATH }, (request) => routes.handle(request))
-  const answer = tracing === undefined ? open : traceRequests(tracing, [`${BASE_PATH}/`, MCP_PATH], open)
+  const answer = tracing === undefined ? open : traceRequests(tracing, tracedPaths(dependencies), open)
   return {
     handle: async (request) => {
       let response: Response
@@ -106,6 +99,11 @@ export const createApp = (dependencies: AppDependencies): { handle: Handler } =>
   }
 }
 
+const tracedPaths = ({ capabilities }: AppDependencies): string[] => [
+  `${BASE_PATH}/`,
+  ...capabilities.flatMap(({ isTraced, routes }) => (isTraced === true ? routes.map(({ path }) => path) : [])),
+]
+
 const refusedHead = (request: Request, readsTrailers: boolean): Refusal | undefined => {
   if (!isHostValid(request)) return INVALID_HOST
   return !readsTrailers && request.headers.has('trailer') ? NO_TRAILER : undefined
@@ -120,12 +118,13 @@ const NO_TRAILER: Refusal = {
 const UNPARSED = { parse: 'none' } as const
 
 const createRoutes = (dependencies: AppDependencies) => {
-  const { intake, receipts, isReady, board, overview, metrics, tracing } = dependencies
+  const { intake, receipts, isReady, board, overview, metrics, tracing, capabilities } = dependencies
   const timed = createTimed(dependencies.answered, tracing)
   const forOperators =
     (page: Handler) =>
     ({ request }: { request: Request }): Promise<Response> =>
       operatorOnly(intake.authenticate, request, page)
+  const addresses = { ...ADDRESSES, ...addressesOf(capabilities) }
   const sendFile = createOpenFiles()
   const docs = createDocs({ basePath: DOCS_PATH, documentPath: DOCUMENT_PATH, sendFile })
 
@@ -139,7 +138,7 @@ const createRoutes = (dependencies: AppDependencies) => {
       `${BASE_PATH}/submissions/:id`,
       timed((arrival, params) => readReceipt(receipts, arrival, params['id'] ?? '')),
     )
-    .get('/', ({ request }) => answerStartPage(request, ADDRESSES))
+    .get('/', ({ request }) => answerStartPage(request, addresses))
     .get('/healthz', () => Response.json({ alive: true }))
     .get('/readyz', async () => readyAnswer(await isReady()))
     .get(DOCUMENT_PATH, openApiPage(BASE_PATH, sendFile))
@@ -152,28 +151,23 @@ const createRoutes = (dependencies: AppDependencies) => {
     .all(`${BOARD_PATH}/*`, forOperators(board), UNPARSED)
 }
 
-/** Adds the routes that submit, read, or change settings, for programs and for agents. */
+const addressesOf = (capabilities: readonly OpenedCapability[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(capabilities.flatMap(({ address }) => (address ? [[address.name, address.path]] : [])))
+
+/** Adds the routes that submit, read, or change settings, and those of capabilities. */
 const addRecordRoutes = (
   app: ReturnType<typeof createEmptyApp>,
   dependencies: AppDependencies,
   timed: ReturnType<typeof createTimed>,
 ): ReturnType<typeof createEmptyApp> => {
-  app.post(
-    MCP_PATH,
-    timed((arrival) => answerMcp(dependencies.mcp, arrival)),
-    UNPARSED,
-  )
-  const insights = timed((arrival) => answerInsights(dependencies, arrival))
-  app.all(INSIGHTS_PATH, insights, UNPARSED).all(`${INSIGHTS_PATH}/*`, insights, UNPARSED)
   for (const { method, path, kind } of SUBMISSION_ROUTES) {
     const handle = timed((arrival, { id }) => submit(dependencies.intake, kind, { ...arrival, target: id }))
     app.route(method, `${BASE_PATH}${path}`, handle, UNPARSED)
   }
   const put = timed((arrival, { source = '' }) => putSource(dependencies, arrival, source))
   app.put(`${BASE_PATH}/sources/:source`, put, UNPARSED)
-  for (const { method, path, handle } of WEBHOOK_ROUTES) {
-    const answer = timed((arrival, { id }) => answerWebhooks(dependencies, arrival, { id, handle }))
-    app.route(method, `${BASE_PATH}${path}`, answer, UNPARSED)
+  for (const { method, path, handle } of dependencies.capabilities.flatMap(({ routes }) => routes)) {
+    app.route(method, path, timed(handle), UNPARSED)
   }
   for (const { path, handlerFor } of READ_ROUTES) {
     const handle = timed((arrival, params) => answerRead(dependencies.reads, arrival, handlerFor(params)))

@@ -2,18 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { createReadCondition, type ReadCondition } from '../health/condition.ts'
 import { answerSeconds } from '../db/connection/answer-time.ts'
 import { readChanges } from '../db/reads/changes.ts'
-import { findAccount, readAccountContext, readFeedbackContext } from '../db/reads/context.ts'
-import { compareSpans } from '../db/reads/comparison.ts'
 import { countFeedback } from '../db/reads/counts.ts'
 import { readList } from '../db/reads/lists.ts'
-import { findNames, readContractValues } from '../db/reads/names.ts'
-import { countAnswers } from '../db/reads/nps.ts'
 import { currentId, readRecords } from '../db/reads/records.ts'
 import { withStoredHashes } from '../db/reads/search.ts'
-import { listFields, listSources, setSource } from '../db/sources.ts'
+import { listFields, listSources, setSource as storeSource } from '../db/sources.ts'
 import { findReceipt } from '../db/submissions/receipts.ts'
-import { createWebhook, deleteWebhook, listWebhooks } from '../db/webhooks.ts'
-import { createReads } from '../insights/reads.ts'
 import { watchLoopDelay } from '../runtime/event-loop-delay.ts'
 import { describeFault } from '../runtime/fault.ts'
 import { FairSemaphore } from '../runtime/fair-semaphore.ts'
@@ -22,20 +16,19 @@ import { withinTime } from '../runtime/within-time.ts'
 import { closeQueues, createWake, type JobQueues, openQueues } from '../queue/jobs/job-queues.ts'
 import { createLog } from '../queue/log/log.ts'
 import { createProcessReports, startReporting } from '../queue/jobs/process-reports.ts'
-import { findHostProblem } from '../queue/jobs/refused-host.ts'
 import { readRedisCondition } from '../queue/redis/redis-condition.ts'
 import { pingRedis } from '../queue/redis/redis-servers.ts'
-import { type AppDependencies, BOARD_PATH, createApp, OVERVIEW_PATH } from './app.ts'
-import { createIntake, mostBytesInHand, NEEDED_WITHIN_MS, type Resources } from './create-intake.ts'
+import { type AppDependencies, BASE_PATH, BOARD_PATH, createApp, OVERVIEW_PATH } from './app.ts'
+import { CAPABILITIES } from './capabilities.ts'
+import { createIntake, mostBytesInHand, type Resources } from './create-intake.ts'
 import { type OnFault, requestIdOf } from './http/request-id.ts'
-import type { AgentReads } from './mcp/agent-read.ts'
-import { createCallLimit } from './mcp/call-limit.ts'
 import { createBoard } from './operators/board.ts'
 import { createMetrics } from './operators/metrics.ts'
 import { keepHistory } from './operators/overview/history.ts'
 import { createOverview } from './operators/overview/overview.ts'
 import type { ReadDependencies } from './reads/reads.ts'
 import { createReadsInHand } from './reads/reads-in-hand.ts'
+import { withinReadTime } from './reads/within-read-time.ts'
 import { type Handler, READS_TRAILERS } from './serve.ts'
 import { createBodiesInHand } from './http/bodies-in-hand.ts'
 import { countWaiting, type PressureWatch, watchPressure } from './submit/pressure.ts'
@@ -70,13 +63,13 @@ export const createApi = async (resources: Resources): Promise<Api> => {
   const shared = { bodies, pressure, onFault, count: metrics.count, wake, stop: stopping.signal }
   const intake = createIntake(resources, shared)
   const reads = createReadDependencies(resources, intake, stopping.signal)
+  const setSource = setSourceIn(resources)
+  const parts = { basePath: BASE_PATH, resources, counter: metrics.counter }
   const app = createApp({
     intake,
     reads,
-    setSource: setSourceIn(resources),
-    webhooks: createWebhookStore(resources),
-    insightReads: createInsightReads(resources),
-    mcp: { ...createAgentDependencies(resources), reads, called: metrics.called },
+    setSource,
+    capabilities: CAPABILITIES.map(({ open }) => open({ ...parts, intake, reads, setSource })),
     receipts: { authenticate: intake.authenticate, ...createReceiptSources(resources), onFault },
     isReady: () => isReady(resources, stopping.signal),
     board: boardOf(queues, onFault),
@@ -126,60 +119,20 @@ const createReadDependencies = (
     },
     onFault,
     stop,
-    readRecord: async (workspaceId, name) =>
-      (await withinTime(readRecords(sql, workspaceId, [name]), NEEDED_WITHIN_MS))[0],
-    currentId: (workspaceId, name) => withinTime(currentId(sql, workspaceId, name), NEEDED_WITHIN_MS),
-    countFeedback: (request) => withinTime(countFeedback(sql, withStoredHashes(hashKey, request)), NEEDED_WITHIN_MS),
-    readList: (request) => withinTime(readList(sql, withStoredHashes(hashKey, request)), NEEDED_WITHIN_MS),
-    listSources: (...asked) => withinTime(listSources(sql, ...asked), NEEDED_WITHIN_MS),
-    listFields: (workspaceId) => withinTime(listFields(sql, workspaceId), NEEDED_WITHIN_MS),
-    readChanges: (workspaceId, wanted) => withinTime(readChanges(sql, workspaceId, wanted), NEEDED_WITHIN_MS),
+    readRecord: async (workspaceId, name) => (await withinReadTime(readRecords(sql, workspaceId, [name])))[0],
+    currentId: (workspaceId, name) => withinReadTime(currentId(sql, workspaceId, name)),
+    countFeedback: (request) => withinReadTime(countFeedback(sql, withStoredHashes(hashKey, request))),
+    readList: (request) => withinReadTime(readList(sql, withStoredHashes(hashKey, request))),
+    listSources: (...asked) => withinReadTime(listSources(sql, ...asked)),
+    listFields: (workspaceId) => withinReadTime(listFields(sql, workspaceId)),
+    readChanges: (workspaceId, wanted) => withinReadTime(readChanges(sql, workspaceId, wanted)),
   }
-}
-
-/** The dependencies for answering agents. */
-const createAgentDependencies = ({
-  config,
-  hashKey,
-  log,
-  readingSql: sql,
-}: Resources): Omit<AppDependencies['mcp'], 'reads' | 'called'> => {
-  const agentReads: AgentReads = {
-    compare: (asked) => withinTime(compareSpans(sql, withStoredHashes(hashKey, asked)), NEEDED_WITHIN_MS),
-    feedbackContext: (...asked) => withinTime(readFeedbackContext(sql, ...asked), NEEDED_WITHIN_MS),
-    accountContext: (...asked) => withinTime(readAccountContext(sql, ...asked), NEEDED_WITHIN_MS),
-    findAccount: (...asked) => withinTime(findAccount(sql, ...asked), NEEDED_WITHIN_MS),
-    findNames: (...asked) => withinTime(findNames(sql, ...asked), NEEDED_WITHIN_MS),
-    contractValues: (...asked) => withinTime(readContractValues(sql, ...asked), NEEDED_WITHIN_MS),
-    countAnswers: (asked) => withinTime(countAnswers(sql, withStoredHashes(hashKey, asked)), NEEDED_WITHIN_MS),
-  }
-  const callsPerMinute = config.AGENT_CALLS_PER_MINUTE
-  const limit = createCallLimit(callsPerMinute, () => performance.now())
-  return { agentReads, limit, callsPerMinute, origins: config.CORS_ORIGINS ?? [], log }
 }
 
 const setSourceIn =
   ({ sql }: Resources): AppDependencies['setSource'] =>
   (...asked) =>
-    withinTime(setSource(sql, ...asked), NEEDED_WITHIN_MS)
-
-const createInsightReads =
-  ({ readingSql: sql, hashKey }: Resources): AppDependencies['insightReads'] =>
-  (workspaceId) =>
-    Object.fromEntries(
-      Object.entries(createReads(sql, { workspaceId, hashKey })).map(([name, read]) => [
-        name,
-        (...asked: unknown[]) =>
-          withinTime((read as (...given: unknown[]) => Promise<unknown>)(...asked), NEEDED_WITHIN_MS),
-      ]),
-    ) as ReturnType<AppDependencies['insightReads']>
-
-const createWebhookStore = ({ config, sql, redis }: Resources): AppDependencies['webhooks'] => ({
-  list: (workspaceId) => withinTime(listWebhooks(sql, workspaceId), NEEDED_WITHIN_MS),
-  create: (webhook) => withinTime(createWebhook(sql, webhook), NEEDED_WITHIN_MS),
-  remove: (named) => withinTime(deleteWebhook(sql, named), NEEDED_WITHIN_MS),
-  findHostProblem: (url) => withinTime(findHostProblem({ redis, prefix: config.REDIS_PREFIX }, url), NEEDED_WITHIN_MS),
-})
+    withinReadTime(storeSource(sql, ...asked))
 
 const boardOf = (queues: JobQueues, onFault: OnFault): Handler =>
   createBoard({
@@ -221,7 +174,7 @@ const createReceiptSources = ({
 }: Resources): Pick<AppDependencies['receipts'], 'findStored' | 'findQueued'> => {
   const { findQueued } = createLog(redis, config.REDIS_PREFIX)
   return {
-    findStored: (workspaceId, id) => withinTime(findReceipt(sql, workspaceId, id), NEEDED_WITHIN_MS),
+    findStored: (workspaceId, id) => withinReadTime(findReceipt(sql, workspaceId, id)),
     findQueued,
   }
 }

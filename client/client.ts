@@ -20,11 +20,8 @@ import type {
   SourceSettings,
   SubmissionFound,
   Success,
-  Webhook,
-  WebhookCreated,
-  WebhookPage,
-  WebhookSettings,
 } from './types.ts'
+import { createWebhookCalls } from './webhook-calls.ts'
 
 export type * from './types.ts'
 export { each, followChanges } from './reads.ts'
@@ -74,6 +71,7 @@ export const createClient = (connection: Connection) => {
   const read = async (path: string): Promise<unknown> => (await send(connection, { path }, patienceOf(connection))).body
   return {
     ...createReads(connection),
+    ...createWebhookCalls(connection),
     createFeedback: submit('/feedbacks') as Submit<FeedbackSubmission, FeedbackCreated>,
     identifyContact: submit('/contacts/identify') as Submit<ContactRecord>,
     identifyAccount: submit('/accounts/identify') as Submit<AccountRecord>,
@@ -102,18 +100,6 @@ export const createClient = (connection: Connection) => {
     putSource: async (source: string, settings: SourceSettings): Promise<Source> => {
       const sent = { method: 'PUT', path: pathOf('/sources', source), body: settings } as const
       return ((await send(connection, sent, patienceOf(connection))).body as SourceFound).source
-    },
-    /**
-     * Webhooks require an admin token. Keep the secret: no later answer has it. This call is not repeated,
-     * since a repetition could create a second webhook.
-     */
-    createWebhook: async (settings: WebhookSettings): Promise<WebhookCreated> =>
-      (await send(connection, { path: '/webhooks', body: settings }, async () => false)).body as WebhookCreated,
-    listWebhooks: async (): Promise<WebhookPage> => (await read('/webhooks')) as WebhookPage,
-    getWebhook: async (id: string): Promise<Webhook> =>
-      ((await read(pathOf('/webhooks', id))) as { webhook: Webhook }).webhook,
-    deleteWebhook: async (id: string): Promise<void> => {
-      await send(connection, { method: 'DELETE', path: pathOf('/webhooks', id) }, patienceOf(connection))
     },
     /** The receipt of a submission. */
     getSubmission: async (id: string): Promise<Receipt> =>

@@ -233,76 +233,6 @@ export type SourceSettings = {
     | undefined
 }
 
-/** What matches all of these filters. */
-export type FeedbackFilters = {
-  /** Words that must all occur in a text, in any form. `"two words"`: in a row; `or` between two words: either. */
-  readonly q?: string | undefined
-  /** The system that it came from, exactly as written there. */
-  readonly source?: string | undefined
-  /** All of these tags. */
-  readonly tag?: readonly string[] | undefined
-  /** Of this customer (person). */
-  readonly customerId?: string | undefined
-  /** Of this account (company): its own, and that of its customers. */
-  readonly accountId?: string | undefined
-  /** About this project (product). */
-  readonly projectId?: string | undefined
-  /** Of this theme. */
-  readonly themeId?: string | undefined
-  /** A text of this kind. */
-  readonly kind?: 'problem' | 'request' | 'praise' | 'question' | 'other' | undefined
-  /** The mood or less, from -1 (blame) to 1 (praise). */
-  readonly moodMax?: number | undefined
-  /** These values of declared fields, such as {"plan": "trial"}. */
-  readonly fields?:
-    | {
-        readonly [key: string]: string | number | boolean
-      }
-    | undefined
-  /** The rating or more. Give `source` too: sources have different scales. */
-  readonly ratingMin?: number | undefined
-  /** The rating or less. */
-  readonly ratingMax?: number | undefined
-  /** The satisfaction or more, from 0 to 1, comparable among all sources. */
-  readonly satisfactionMin?: number | undefined
-  /** The satisfaction or less. At most 0.4 is bad. */
-  readonly satisfactionMax?: number | undefined
-  /** A date, or a time such as 2026-01-31T09:30:00Z. In UTC. */
-  readonly createdFrom?: string | undefined
-  /** The same; a date includes its day. */
-  readonly createdTo?: string | undefined
-}
-
-/** A webhook, which receives the changes of the workspace. */
-export type WebhookSettings = {
-  /** The address that the service posts changes to. */
-  readonly url: string
-  /** The kinds of records whose changes are posted. Absent: all; with a `filter`, feedback. */
-  readonly kinds?:
-    | readonly (
-        | 'feedback'
-        | 'customer'
-        | 'account'
-        | 'project'
-        | 'theme'
-        | 'alert'
-        | 'digest'
-        | 'feedback_category'
-        | 'conversation'
-        | 'message'
-      )[]
-    | null
-    | undefined
-  /** Posts changed feedback only if it matches, as in `GET /feedbacks`. Tombstones are posted in any case. */
-  readonly filter?: FeedbackFilters | null | undefined
-  /** Whether feedback waits until the tagger has read it, for a minute at most, so that it comes with tags, kind and theme. */
-  readonly holdUntilTagged?: boolean | null | undefined
-  /** The form of the messages. `slack`: a text for an incoming webhook of Slack, for alerts and digests alone. */
-  readonly format?: 'standard' | 'slack' | undefined
-  /** Begins after this position of the change feed; with 0, with all records. Absent: with the next change. */
-  readonly from?: number | null | undefined
-}
-
 /** A submission: an operation and its body. */
 export type BatchItem = FeedbackItem | ContactItem | AccountItem | ConversationItem
 
@@ -969,60 +899,6 @@ export type SourceFound = {
   readonly source: Source
 }
 
-/** A webhook, and how far it has come. */
-export type Webhook = {
-  /** The id of the webhook. */
-  readonly id: string
-  /** The address that the service posts changes to. */
-  readonly url: string
-  /** `failed`: no delivery was confirmed for a day, or tombstones have expired. `gone`: the receiver answered 410. */
-  readonly state: 'active' | 'paused' | 'failed' | 'gone'
-  /** The kinds of records whose changes it gets. Null: all. */
-  readonly kinds: readonly string[] | null
-  /** The filter of its feedback, as it was given. */
-  readonly filter: FeedbackFilters | null
-  /** Whether feedback waits for its generated tags. */
-  readonly holdUntilTagged: boolean
-  /** The form of the messages. */
-  readonly format: 'standard' | 'slack'
-  /** The change position that it has reached. */
-  readonly position: number
-  /** Whether there are later changes. */
-  readonly isBehind: boolean
-  /** How many changes its receiver has confirmed. */
-  readonly delivered: number
-  /** How many changes before its position are not confirmed, or wait for tags. */
-  readonly undelivered: number
-  /** Why the latest deliveries failed. Null if they did not. */
-  readonly fault: string | null
-}
-
-/** All webhooks. */
-export type WebhookPage = {
-  /** All webhooks of the workspace. */
-  readonly webhooks: readonly Webhook[]
-}
-
-/** One webhook. */
-export type WebhookFound = {
-  /** The webhook. */
-  readonly webhook: Webhook
-}
-
-/** A new webhook. */
-export type WebhookCreated = {
-  /** The webhook. */
-  readonly webhook: Webhook
-  /** Signs its messages. No other answer shows it. */
-  readonly secret: string
-}
-
-/** The webhook is deleted. */
-export type WebhookDeleted = {
-  /** Always true. */
-  readonly deleted: boolean
-}
-
 /** A changed record, or the tombstone of a removed record. */
 export type Change =
   | FeedbackChange
@@ -1178,6 +1054,130 @@ export type MessageChange = {
   readonly deleted: boolean
   /** The record in its latest state; absent if it was removed. */
   readonly record?: StoredMessage | undefined
+}
+
+/** What matches all of these filters. */
+export type FeedbackFilters = {
+  /** Words that must all occur in a text, in any form. `"two words"`: in a row; `or` between two words: either. */
+  readonly q?: string | undefined
+  /** The system that it came from, exactly as written there. */
+  readonly source?: string | undefined
+  /** All of these tags. */
+  readonly tag?: readonly string[] | undefined
+  /** Of this customer (person). */
+  readonly customerId?: string | undefined
+  /** Of this account (company): its own, and that of its customers. */
+  readonly accountId?: string | undefined
+  /** About this project (product). */
+  readonly projectId?: string | undefined
+  /** Of this theme. */
+  readonly themeId?: string | undefined
+  /** A text of this kind. */
+  readonly kind?: 'problem' | 'request' | 'praise' | 'question' | 'other' | undefined
+  /** The mood or less, from -1 (blame) to 1 (praise). */
+  readonly moodMax?: number | undefined
+  /** These values of declared fields, such as {"plan": "trial"}. */
+  readonly fields?:
+    | {
+        readonly [key: string]: string | number | boolean
+      }
+    | undefined
+  /** The rating or more. Give `source` too: sources have different scales. */
+  readonly ratingMin?: number | undefined
+  /** The rating or less. */
+  readonly ratingMax?: number | undefined
+  /** The satisfaction or more, from 0 to 1, comparable among all sources. */
+  readonly satisfactionMin?: number | undefined
+  /** The satisfaction or less. At most 0.4 is bad. */
+  readonly satisfactionMax?: number | undefined
+  /** A date, or a time such as 2026-01-31T09:30:00Z. In UTC. */
+  readonly createdFrom?: string | undefined
+  /** The same; a date includes its day. */
+  readonly createdTo?: string | undefined
+}
+
+/** A webhook, which receives the changes of the workspace. */
+export type WebhookSettings = {
+  /** The address that the service posts changes to. */
+  readonly url: string
+  /** The kinds of records whose changes are posted. Absent: all; with a `filter`, feedback. */
+  readonly kinds?:
+    | readonly (
+        | 'feedback'
+        | 'customer'
+        | 'account'
+        | 'project'
+        | 'theme'
+        | 'alert'
+        | 'digest'
+        | 'feedback_category'
+        | 'conversation'
+        | 'message'
+      )[]
+    | null
+    | undefined
+  /** Posts changed feedback only if it matches, as in `GET /feedbacks`. Tombstones are posted in any case. */
+  readonly filter?: FeedbackFilters | null | undefined
+  /** Whether feedback waits until the tagger has read it, for a minute at most, so that it comes with tags, kind and theme. */
+  readonly holdUntilTagged?: boolean | null | undefined
+  /** The form of the messages. `slack`: a text for an incoming webhook of Slack, for alerts and digests alone. */
+  readonly format?: 'standard' | 'slack' | undefined
+  /** Begins after this position of the change feed; with 0, with all records. Absent: with the next change. */
+  readonly from?: number | null | undefined
+}
+
+/** A webhook, and how far it has come. */
+export type Webhook = {
+  /** The id of the webhook. */
+  readonly id: string
+  /** The address that the service posts changes to. */
+  readonly url: string
+  /** `failed`: no delivery was confirmed for a day, or tombstones have expired. `gone`: the receiver answered 410. */
+  readonly state: 'active' | 'paused' | 'failed' | 'gone'
+  /** The kinds of records whose changes it gets. Null: all. */
+  readonly kinds: readonly string[] | null
+  /** The filter of its feedback, as it was given. */
+  readonly filter: FeedbackFilters | null
+  /** Whether feedback waits for its generated tags. */
+  readonly holdUntilTagged: boolean
+  /** The form of the messages. */
+  readonly format: 'standard' | 'slack'
+  /** The change position that it has reached. */
+  readonly position: number
+  /** Whether there are later changes. */
+  readonly isBehind: boolean
+  /** How many changes its receiver has confirmed. */
+  readonly delivered: number
+  /** How many changes before its position are not confirmed, or wait for tags. */
+  readonly undelivered: number
+  /** Why the latest deliveries failed. Null if they did not. */
+  readonly fault: string | null
+}
+
+/** All webhooks. */
+export type WebhookPage = {
+  /** All webhooks of the workspace. */
+  readonly webhooks: readonly Webhook[]
+}
+
+/** One webhook. */
+export type WebhookFound = {
+  /** The webhook. */
+  readonly webhook: Webhook
+}
+
+/** A new webhook. */
+export type WebhookCreated = {
+  /** The webhook. */
+  readonly webhook: Webhook
+  /** Signs its messages. No other answer shows it. */
+  readonly secret: string
+}
+
+/** The webhook is deleted. */
+export type WebhookDeleted = {
+  /** Always true. */
+  readonly deleted: boolean
 }
 
 /** A message to a webhook. */

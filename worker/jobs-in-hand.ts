@@ -1,4 +1,4 @@
-import type { Processor } from './processors.ts'
+import type { Processor } from './process-job.ts'
 
 /** Reporting the end of a job to Redis takes less time. */
 const IDLE_MS = 2_000

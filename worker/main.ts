@@ -50,7 +50,7 @@ const wake = createWake(queues)
 const redoTime = watchRedoTime(redis, config.REDO_SECONDS * 1_000)
 const loopDelay = watchLoopDelay()
 const metrics = createWorkerMetrics({ loopDelay, answerSeconds: () => answerSeconds(sql), now: Date.now })
-const processors = createProcessors({
+const { processors, stop: stopProcessors } = createProcessors({
   ...stores,
   wake,
   worker: id,
@@ -69,8 +69,10 @@ const processors = createProcessors({
 const CONCURRENCY: Readonly<Record<QueueName, number>> = { wake: 4, backlog: 2, removal: 2, tagging: 2, webhook: 32 }
 
 const inHand = createJobsInHand()
-const workers = config.WORKER_QUEUES.map((name) => {
-  const worker = openWorker(name, inHand.track(processors[name]), {
+const workers = config.WORKER_QUEUES.flatMap((name) => {
+  const processor = processors[name]
+  if (processor === undefined) return []
+  const worker = openWorker(name, inHand.track(processor), {
     connection: redis,
     prefix: config.REDIS_PREFIX,
     concurrency: CONCURRENCY[name],
@@ -124,7 +126,7 @@ const drain = async (): Promise<void> => {
     config.SHUTDOWN_SECONDS * 1_000,
   )
   await inHand.close(workers)
-  await processors.stop()
+  await stopProcessors()
   redoTime.stop()
   await wake.ended()
   health.close()

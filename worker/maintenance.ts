@@ -4,36 +4,19 @@ import { expireTombstones } from '../db/reads/changes.ts'
 import { expireReceipts } from '../db/submissions/receipts.ts'
 import { readPositions } from '../db/submissions/position.ts'
 import { listToSum, sumFeedback } from '../db/sum-feedback.ts'
-import { listDueWebhooks } from '../db/webhooks.ts'
 import { listDeletedIds } from '../db/workspaces/delete-workspace.ts'
 import { idsFrom, listWorkspaceIds } from '../db/workspaces/workspaces.ts'
 import { trimIdempotencyKeys } from '../queue/admission/idempotency.ts'
-import { addDeliveries, addRemovals, type Wake } from '../queue/jobs/job-queues.ts'
+import { addRemovals } from '../queue/jobs/job-queues.ts'
 import { takeTurn } from '../queue/jobs/take-turn.ts'
 import { forgetLateKeys } from '../queue/log/forget-workspace.ts'
 import { listLogs, nextGroup, noteStrays } from '../queue/log/groups.ts'
 import { readNotedPositions, sweepLogs } from '../queue/log/sweep.ts'
 import { readRedisCondition } from '../queue/redis/redis-condition.ts'
 import { describeFault } from '../runtime/fault.ts'
-import type { Logger } from '../runtime/logger.ts'
-import type { WorkerStores } from './config.ts'
-import { lookWhereDue } from './alerts/look.ts'
+import { CAPABILITIES } from './capabilities.ts'
+import type { MaintenanceDependencies, MaintenanceTask } from './capability.ts'
 import { finishBegunReplays, replayDueRetries } from './replays.ts'
-
-export type MaintenanceDependencies = WorkerStores & {
-  wake: Wake
-  redoMs: () => number
-  receiptDays: number
-  tombstoneDays: number
-  log: Logger
-}
-
-/** A task of maintenance. `run` returns how much it has done, by kind. */
-type MaintenanceTask = {
-  name: string
-  everyMs: number
-  run: (dependencies: MaintenanceDependencies) => Promise<Readonly<Record<string, number>>>
-}
 
 /**
  * Runs the tasks until `stop`. Workers take turns, since one of them is enough. Several runs at once
@@ -202,16 +185,6 @@ const trimKeys: MaintenanceTask = {
   },
 }
 
-/** Adds a job for each webhook with changes to deliver, unless the webhook has one. */
-const wakeWebhooks: MaintenanceTask = {
-  name: 'wake-webhooks',
-  everyMs: 1_000,
-  run: async ({ sql, queues }) => {
-    await addDeliveries(queues, await listDueWebhooks(sql))
-    return {}
-  },
-}
-
 /** The steps of one workspace at a turn. Between two steps, its writer can go on. */
 const STEPS_AT_ONCE = 20
 
@@ -227,12 +200,6 @@ export const addToSums: MaintenanceTask = {
   },
 }
 
-const lookDue: MaintenanceTask = {
-  name: 'look-for-alerts',
-  everyMs: 5_000,
-  run: async ({ sql }) => ({ alerts: await lookWhereDue(sql) }),
-}
-
 const TASKS: readonly MaintenanceTask[] = [
   sweepAllLogs,
   findStrays,
@@ -243,7 +210,6 @@ const TASKS: readonly MaintenanceTask[] = [
   expireOldReceipts,
   expireOldTombstones,
   trimKeys,
-  wakeWebhooks,
   addToSums,
-  lookDue,
+  ...CAPABILITIES.flatMap(({ tasks = [] }) => tasks),
 ]

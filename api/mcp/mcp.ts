@@ -4,7 +4,6 @@ import { replaceUnstorable } from '../../contract/check-body.ts'
 import { tokenHash } from '../../contract/token-format.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { callerOf } from '../authenticate.ts'
-import type { Metrics } from '../operators/metrics.ts'
 import type { ReadDependencies } from '../reads/reads.ts'
 import { isRefusal, type Refusal, refusalAnswer } from '../http/refusal.ts'
 import { requestIdOf } from '../http/request-id.ts'
@@ -14,6 +13,7 @@ import { parseBody, receiveBody } from '../http/read-body.ts'
 import type { AgentReads, AgentRead } from './agent-read.ts'
 import { answerWithServer } from './answer-with-server.ts'
 import type { CallLimit } from './call-limit.ts'
+import type { CountCall } from './count-calls.ts'
 import { createMcpServer, KNOWN_NAMES } from './mcp-server.ts'
 import {
   errorResponse,
@@ -38,7 +38,7 @@ export type McpDependencies = {
   callsPerMinute: number
   /** Origins that a request may have, in addition to those of this machine. */
   origins: readonly string[]
-  called: Metrics['called']
+  called: CountCall
   log: Logger
 }
 

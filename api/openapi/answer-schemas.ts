@@ -1,23 +1,21 @@
 import * as v from 'valibot'
-import { feedbackFilters } from '../../contract/feedback-filters.ts'
 import { about } from '../../contract/fields.ts'
 import { MAX_REPORTED_PROBLEMS } from '../../contract/limits.ts'
 import { receipt } from '../../contract/receipt.ts'
 import { declaredField } from '../../contract/source-settings.ts'
 import * as records from '../../contract/record-schemas.ts'
-import { WEBHOOK_FORMATS } from '../../contract/webhook-settings.ts'
 import { DIMENSION_NAMES } from '../../db/reads/dimensions.ts'
 import type { RESOURCES } from '../reads/reads.ts'
 import { batchResult } from '../submit/submit-batch.ts'
 
 /** A member whose schema has a name. */
-const named = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
+export const named = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
   about(
     v.lazy(() => schema),
     description,
   )
 
-const list = (record: v.GenericSchema, description: string) => about(v.array(record), description)
+export const list = (record: v.GenericSchema, description: string) => about(v.array(record), description)
 const next = about(v.nullable(v.string()), 'The `next` for the following page; null at the end of the list.')
 const pageOf = (many: string, record: v.GenericSchema, more: v.ObjectEntries = {}) =>
   about(v.object({ [many]: list(record, 'The records of this page. A page can be empty.'), next, ...more }), 'A page.')
@@ -40,8 +38,8 @@ const problem = about(
   'One thing that is wrong.',
 )
 
-const number = (description: string) => about(v.number(), description)
-const orNull = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
+export const number = (description: string) => about(v.number(), description)
+export const orNull = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
   about(v.nullable(schema), description)
 
 const FIGURES = {
@@ -100,27 +98,6 @@ const source = about(
     fields: list(declaredField, 'The fields that it declares.'),
   }),
   'A source of feedback, with its ratings and its settings.',
-)
-
-const webhook = about(
-  v.object({
-    id: about(v.string(), 'The id of the webhook.'),
-    url: about(v.string(), 'The address that the service posts changes to.'),
-    state: about(
-      v.picklist(['active', 'paused', 'failed', 'gone']),
-      '`failed`: no delivery was confirmed for a day, or tombstones have expired. `gone`: the receiver answered 410.',
-    ),
-    kinds: orNull(v.array(v.string()), 'The kinds of records whose changes it gets. Null: all.'),
-    filter: orNull(feedbackFilters, 'The filter of its feedback, as it was given.'),
-    holdUntilTagged: about(v.boolean(), 'Whether feedback waits for its generated tags.'),
-    format: about(v.picklist(WEBHOOK_FORMATS), 'The form of the messages.'),
-    position: number('The change position that it has reached.'),
-    isBehind: about(v.boolean(), 'Whether there are later changes.'),
-    delivered: number('How many changes its receiver has confirmed.'),
-    undelivered: number('How many changes before its position are not confirmed, or wait for tags.'),
-    fault: orNull(v.string(), 'Why the latest deliveries failed. Null if they did not.'),
-  }),
-  'A webhook, and how far it has come.',
 )
 
 /** The schemas of answers, by name. */
@@ -210,20 +187,8 @@ export const ANSWERS = {
   Source: source,
   SourcePage: about(v.object({ sources: list(source, 'The sources of this page.'), next }), 'A page.'),
   SourceFound: about(v.object({ source: named(source, 'The source.') }), 'One source.'),
-  Webhook: webhook,
-  WebhookPage: about(v.object({ webhooks: list(webhook, 'All webhooks of the workspace.') }), 'All webhooks.'),
-  WebhookFound: about(v.object({ webhook: named(webhook, 'The webhook.') }), 'One webhook.'),
-  WebhookCreated: about(
-    v.object({
-      webhook: named(webhook, 'The webhook.'),
-      secret: about(v.string(), 'Signs its messages. No other answer shows it.'),
-    }),
-    'A new webhook.',
-  ),
-  WebhookDeleted: about(v.object({ deleted: about(v.boolean(), 'Always true.') }), 'The webhook is deleted.'),
   Change: records.change,
   ...records.CHANGES,
-  WebhookMessage: records.webhookMessage,
   Alive: about(v.object({ alive: about(v.boolean(), 'Always true.') }), 'The process runs.'),
   Ready: about(
     v.object({

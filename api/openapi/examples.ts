@@ -153,17 +153,6 @@ export const REQUEST_EXAMPLES = {
       },
     },
   },
-  WebhookSettings: {
-    everything: { summary: 'All changes from now on', value: { url: 'https://receiver.example/hooks' } },
-    filtered: {
-      summary: 'Bad feedback of a source, as one message each',
-      value: {
-        url: 'https://receiver.example/hooks',
-        filter: { source: 'Zendesk', satisfactionMax: 0.4 },
-        holdUntilTagged: true,
-      },
-    },
-  },
   SourceSettings: {
     scale: {
       summary: 'Ratings from 0 to 10',

@@ -54,7 +54,7 @@ const requestHeader = (name: string, description: string, schema: JsonObject): J
   schema: { type: 'string', ...schema },
 })
 
-const idInPath = (description: string): JsonObject => ({
+export const idInPath = (description: string): JsonObject => ({
   name: 'id',
   in: 'path',
   required: true,
@@ -107,7 +107,6 @@ export const PARAMETERS = {
     description: 'The name of the source, as feedback has it.',
     schema: { type: 'string', minLength: 1, maxLength: MAX_IDENTIFIER_CHARACTERS },
   },
-  WebhookId: idInPath('The id of the webhook.'),
   RecordId: idInPath('The own id of the record.'),
   SubmissionId: idInPath('The id from the header `Submission-Id` of an answer.'),
 } as const satisfies Readonly<Record<string, JsonObject>>

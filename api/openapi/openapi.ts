@@ -12,9 +12,11 @@ import {
   MAX_REPORTED_PROBLEMS,
 } from '../../contract/limits.ts'
 import { PLACEHOLDER_FORMS, PLACEHOLDER_WORDS } from '../../contract/identity/placeholders.ts'
+import { CAPABILITIES } from '../capabilities.ts'
 import type { SendOpenFile } from '../page-files.ts'
 import { schemas } from './schemas.ts'
 import { PARAMETERS, RESPONSE_HEADERS } from './headers.ts'
+import type { OpenApiPart } from './openapi-part.ts'
 import { PATHS_OUTSIDE } from './operator-paths.ts'
 import { PATHS_OF_SUBMISSIONS } from './paths.ts'
 import { PATHS_OF_READS } from './reading-paths.ts'
@@ -117,33 +119,27 @@ stored.`,
   ],
 ]
 
+/** What all capabilities add. */
+const ADDED = CAPABILITIES.flatMap(({ reference }) => reference ?? []).reduce<OpenApiPart>(
+  (all, part) => ({
+    paths: { ...all.paths, ...part.paths },
+    webhooks: { ...all.webhooks, ...part.webhooks },
+    parameters: { ...all.parameters, ...part.parameters },
+    refusals: { ...all.refusals, ...part.refusals },
+    schemas: { ...all.schemas, ...part.schemas },
+  }),
+  { paths: {}, webhooks: {}, parameters: {}, refusals: {}, schemas: {} },
+)
+
 /** The same path can have a submission and a read. */
 const allPaths = (): JsonObject => {
   const paths: Record<string, JsonObject> = { ...PATHS_OF_SUBMISSIONS }
   for (const [path, operations] of Object.entries(PATHS_OF_READS)) paths[path] = { ...paths[path], ...operations }
-  return paths
+  return { ...paths, ...ADDED.paths }
 }
 
 const below = (basePath: string, paths: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(paths).map(([path, operations]) => [`${basePath}${path}`, operations]))
-
-const WEBHOOKS = {
-  change: {
-    post: {
-      operationId: 'receiveChange',
-      summary: 'Receive a change',
-      description:
-        'The service sends each change of a record to the webhooks of its workspace, signed as Standard Webhooks says.',
-      tags: ['Reading'],
-      security: [],
-      requestBody: {
-        required: true,
-        content: { 'application/json': { schema: { $ref: '#/components/schemas/WebhookMessage' } } },
-      },
-      responses: { '2XX': { description: 'The receiver has the message. Any other status repeats it later.' } },
-    },
-  },
-}
 
 /** The OpenAPI 3.1 document. Submissions and reads have paths below `basePath`. */
 export const openApiDocument = async (basePath: string): Promise<JsonObject> => ({
@@ -166,7 +162,7 @@ export const openApiDocument = async (basePath: string): Promise<JsonObject> => 
   // Each path repeats the base path, since many generators of clients ignore a `servers` entry of a
   // path.
   paths: { ...below(basePath, allPaths()), ...PATHS_OUTSIDE },
-  webhooks: WEBHOOKS,
+  webhooks: ADDED.webhooks,
   components: {
     securitySchemes: {
       bearer: { type: 'http', scheme: 'bearer', description: 'An access token of a workspace, or an operator token.' },
@@ -176,10 +172,10 @@ export const openApiDocument = async (basePath: string): Promise<JsonObject> => 
         description: 'An operator token as the password; the name does not matter.',
       },
     },
-    parameters: PARAMETERS,
+    parameters: { ...PARAMETERS, ...ADDED.parameters },
     headers: RESPONSE_HEADERS,
-    responses: await refusalComponents(),
-    schemas: schemas(),
+    responses: await refusalComponents(ADDED.refusals),
+    schemas: schemas(ADDED.schemas),
   },
 })
 

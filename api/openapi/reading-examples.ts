@@ -96,21 +96,6 @@ const SOURCE = {
 }
 const NEXT = 'WyIyMDI2LTAxLTMxIDA5OjMwOjAwLjI1IiwiYjdmOGEwZDIiXQ'
 
-const WEBHOOK = {
-  id: '0f8b2f4e-6c0d-4a57-9c2e-3f1d5f0a7b61',
-  url: 'https://receiver.example/hooks',
-  state: 'active',
-  kinds: ['feedback'],
-  filter: { source: 'Zendesk', satisfactionMax: 0.4 },
-  holdUntilTagged: true,
-  format: 'standard',
-  position: 1769851800250002,
-  isBehind: false,
-  delivered: 812,
-  undelivered: 0,
-  fault: null,
-}
-
 /** An answer of each read, by the name of its schema. */
 export const READ_EXAMPLES: Readonly<Record<string, JsonObject>> = {
   FeedbackPage: { feedbacks: [FEEDBACK], next: NEXT },
@@ -148,10 +133,6 @@ export const READ_EXAMPLES: Readonly<Record<string, JsonObject>> = {
     next: NEXT,
   },
   SourcePage: { sources: [SOURCE], next: null },
-  WebhookPage: { webhooks: [WEBHOOK] },
-  WebhookFound: { webhook: WEBHOOK },
-  WebhookCreated: { webhook: WEBHOOK, secret: 'whsec_Zm9yIHRoZSBleGFtcGxlIG9ubHksIG5vdCBhIHNlY3JldA==' },
-  WebhookDeleted: { deleted: true },
   SourceFound: { source: SOURCE },
   ChangesPage: {
     changes: [

@@ -17,7 +17,6 @@ import { REQUEST_EXAMPLES } from './examples.ts'
 import { headersOf, parametersOf, type ResponseHeader } from './headers.ts'
 import { RECORD_OF } from './answer-schemas.ts'
 import { refusalsOf, type RefusalAnswerName } from './refusals.ts'
-import { PATHS_OF_WEBHOOKS } from './webhook-paths.ts'
 
 const inQuery = (parameters: QuerySchema): JsonObject[] =>
   Object.entries(parameters).map(([name, parameter]) => {
@@ -218,5 +217,4 @@ export const PATHS_OF_READS: Readonly<Record<string, JsonObject>> = {
   '/counts': COUNTS,
   '/sources': SOURCES,
   '/sources/{source}': PUT_SOURCE,
-  ...PATHS_OF_WEBHOOKS,
 }

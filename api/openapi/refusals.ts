@@ -8,14 +8,7 @@ import {
 } from '../../contract/limits.ts'
 import { type Refusal, refusalResponse, type Unavailable } from '../http/refusal.ts'
 import { headersOf, RESPONSE_HEADERS, type ResponseHeader } from './headers.ts'
-
-type DescribedAnswer = {
-  description: string
-  /** The refusals that have this answer, by the names of the examples. */
-  examples: Readonly<Record<string, Refusal>>
-  /** Optional headers, in addition to the headers of `refusalResponse`. */
-  also?: readonly ResponseHeader[]
-}
+import type { DescribedAnswer, OpenApiPart } from './openapi-part.ts'
 
 const invalid = (message: string, path: string) => ({ message, path })
 const unavailable = (why: Unavailable['why']): Refusal => ({ refused: 'unavailable', why })
@@ -103,10 +96,6 @@ const REFUSAL_ANSWERS = {
   OnlyGet: {
     description: 'The path does not take this method.',
     examples: { 'GET only': { refused: 'wrong-method', allow: 'GET' } },
-  },
-  GetOrDelete: {
-    description: 'The path does not take this method.',
-    examples: { 'GET and DELETE only': { refused: 'wrong-method', allow: 'GET, DELETE' } },
   },
   OnlyPut: {
     description: 'The path does not take this method.',
@@ -207,9 +196,9 @@ const REFUSAL_ANSWERS = {
 } as const satisfies Readonly<Record<string, DescribedAnswer>>
 export type RefusalAnswerName = keyof typeof REFUSAL_ANSWERS
 
-/** The answers to refused requests, as components of the document. */
-export const refusalComponents = async (): Promise<JsonObject> => {
-  const components = Object.entries<DescribedAnswer>(REFUSAL_ANSWERS).map(async ([name, described]) => [
+/** The answers to refused requests, as components of the document. `more`: those of capabilities. */
+export const refusalComponents = async (more: OpenApiPart['refusals']): Promise<JsonObject> => {
+  const components = Object.entries<DescribedAnswer>({ ...REFUSAL_ANSWERS, ...more }).map(async ([name, described]) => [
     name,
     await component(described),
   ])

@@ -11,8 +11,6 @@ import type { JsonObject } from '../../contract/json.ts'
 import { MAX_BATCH_ITEMS, MAX_OBJECT_MEMBERS } from '../../contract/limits.ts'
 import { purgeRequest } from '../../contract/purge-request.ts'
 import { sourceSettings } from '../../contract/source-settings.ts'
-import { feedbackFilters } from '../../contract/feedback-filters.ts'
-import { webhookSettings } from '../../contract/webhook-settings.ts'
 import { ANSWERS } from './answer-schemas.ts'
 
 const ref = (name: string): { $ref: string } => ({ $ref: `#/components/schemas/${name}` })
@@ -76,15 +74,13 @@ export const BODIES = {
   Message: messageRecord,
   FreeObject: freeObject,
   SourceSettings: sourceSettings,
-  FeedbackFilters: feedbackFilters,
-  WebhookSettings: webhookSettings,
 } as const
 export type BodyName = keyof typeof BODIES
 const BATCH = { BatchRequest: batchRequest, BatchItem: batchItem, ...ITEMS }
 
-/** The bodies and answers as JSON Schema 2020-12, which OpenAPI 3.1 uses unchanged. */
-export const schemas = (): JsonObject => {
-  const named = { ...BODIES, ...BATCH, ...ANSWERS }
+/** The bodies and answers as JSON Schema 2020-12, which OpenAPI 3.1 uses unchanged. `more`: those of capabilities. */
+export const schemas = (more: Readonly<Record<string, v.GenericSchema>>): JsonObject => {
+  const named = { ...BODIES, ...BATCH, ...ANSWERS, ...more }
   const definitions = toJsonSchemaDefs(named, CONVERSION) as unknown as Record<keyof typeof named, JsonObject>
   const { PurgeRequest, ...others } = definitions
   return { ...others, ...purgeSchemas(PurgeRequest) }

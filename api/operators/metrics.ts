@@ -13,8 +13,8 @@ export type Metrics = {
   count: IntakeDependencies['count']
   /** Counts an answered request and its time. `route` is the pattern of the route, not the path. */
   answered: (request: { method: string; route: string; status: number; seconds: number }) => void
-  /** Counts a call of an agent, and the records that its answer counts or shows. */
-  called: (call: { workspaceId: string; tool: string; result: string; records: number }) => void
+  /** For the counts of a capability. */
+  counter: ProcessMetrics['counter']
   /** The metrics in the text format of Prometheus. */
   render: () => Promise<string>
   /** The report of this process to the other processes. */
@@ -24,7 +24,7 @@ export type Metrics = {
 const REQUEST_BOUNDS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const
 
 /**
- * Counts submissions, requests and calls of agents in this process. The metrics are these counts,
+ * Counts submissions and requests in this process. The metrics are these counts,
  * the state of the process and the condition of the installation.
  */
 export const createMetrics = (
@@ -32,7 +32,7 @@ export const createMetrics = (
   own: { loopDelay: LoopDelayWatch; bodies: () => BodyFigures },
 ): Metrics => {
   const metrics = createProcessMetrics('api')
-  const { submissions, unavailable, requests, calls, records } = createCounters(metrics)
+  const { submissions, unavailable, requests } = createCounters(metrics)
   let latest: Latest = { condition: { at: 0 }, loads: [] }
   registerCondition(metrics, () => latest)
   registerBodies(metrics, own.bodies)
@@ -48,10 +48,7 @@ export const createMetrics = (
     },
     answered: ({ method, route, status, seconds }) =>
       requests.observe({ method, route, status: String(status) }, seconds),
-    called: ({ workspaceId: workspace, tool, result, records: count }) => {
-      calls.inc({ workspace, tool, result })
-      records.inc({ workspace, tool }, count)
-    },
+    counter: metrics.counter,
     render: async () => {
       const condition = await readCondition()
       latest = { condition, loads: loadsIn(condition) ?? [] }
@@ -77,16 +74,6 @@ const createCounters = ({ counter, histogram }: ProcessMetrics) => ({
     name: 'feedback_insights_unavailable_total',
     help: 'Submissions that were refused with 503, by reason.',
     labels: ['reason'],
-  }),
-  calls: counter({
-    name: 'feedback_insights_agent_calls_total',
-    help: 'Calls of agents that ran, by workspace, tool and result: answered, or why refused.',
-    labels: ['workspace', 'tool', 'result'],
-  }),
-  records: counter({
-    name: 'feedback_insights_agent_records_total',
-    help: 'Records that answers to agents count or show, by workspace and tool.',
-    labels: ['workspace', 'tool'],
   }),
   requests: histogram({
     name: 'feedback_insights_request_seconds',

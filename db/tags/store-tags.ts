@@ -102,7 +102,8 @@ type Tagged = Pick<StoredText, 'record' | 'id' | 'number' | 'textVersion' | 'tea
 
 /** Themes that the texts open, and earlier texts that they change. */
 export type FoundMeaning = {
-  knownThemes: number
+  /** The number of the last known theme; null if no theme was looked for. */
+  knownThemes: number | null
   opened: { number: number; id: string; tagHash: number; title: string }[]
   waiting: { id: string; theme: number; themeCell: number }[]
   joined: { id: string; similarId: string }[]

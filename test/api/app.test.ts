@@ -120,9 +120,13 @@ describe('the address of the service', () => {
     const get = (path: string, headers = {}) => appWithoutStores().handle(new Request(`http://x${path}`, { headers }))
     const browser = await get('/', { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' })
     assert.deepEqual([browser.status, browser.headers.get('Location')], [302, 'docs'])
-    const { api, mcp, insights, ...pages } = (await (await get('/')).json()) as Record<string, string>
-    assert.deepEqual([api, mcp, insights], ['/api/v1', '/mcp', '/insights'])
-    for (const path of Object.values(pages)) assert.equal((await get(path)).status, 200, path)
+    const listed = (await (await get('/')).json()) as Record<string, string>
+    assert.equal(listed['api'], '/api/v1')
+    for (const name of ['reference', 'openapi', 'health', 'readiness'])
+      assert.equal((await get(listed[name]!)).status, 200, name)
+    const capabilities = [{ routes: [], address: { name: 'polls', path: '/polls' } }]
+    const answer = await appWithoutStores({ capabilities }).handle(new Request('http://x/'))
+    assert.equal(((await answer.json()) as Record<string, string>)['polls'], '/polls')
   })
 })
 

@@ -46,7 +46,8 @@ describe('the sign-in of /insights', () => {
   })
 
   it('leads to the address that was asked for, and to no other site', async () => {
-    const asked = await fetch(`${base}/insights/feedback?q=battery`)
+    const { insights } = (await (await fetch(`${base}/`)).json()) as { insights: string }
+    const asked = await fetch(`${base}${insights}/feedback?q=battery`)
     assert.equal(asked.status, 401)
     assert.match(await asked.text(), /name="to" value="\/feedback\?q=battery"/)
     for (const [to, location] of [

@@ -1,7 +1,6 @@
 import { type AppDependencies, createApp } from '../../api/app.ts'
 import { identifyAccount } from '../../api/operations/accounts.ts'
 import { identifyContact, purgeContact } from '../../api/operations/contacts.ts'
-import type { McpDependencies } from '../../api/mcp/mcp.ts'
 import { correctFeedback, deleteFeedback } from '../../api/operations/corrections.ts'
 import { createTheme, editTheme } from '../../api/operations/themes.ts'
 import { submitConversation } from '../../api/operations/conversations.ts'
@@ -15,6 +14,7 @@ import { hashKeyFrom } from '../../contract/identity/keys.ts'
 import { MAX_BODY_BYTES, MAX_CONVERSATION_BODY_BYTES } from '../../contract/limits.ts'
 import type { Operation } from '../../contract/submission.ts'
 import type { Scope } from '../../db/tokens.ts'
+import { capabilitiesWithoutStores } from './capabilities-without-stores.ts'
 
 const WORKSPACE = '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a09'
 export const SUBMISSION = '0190c2d4-8f0e-7c3a-9b1d-3a5e8f2b7c60'
@@ -82,50 +82,32 @@ export const emptyReads: ReadDependencies = {
   readChanges: async (_, { after }) => ({ changes: [], next: after, passSince: undefined }),
 }
 
-/** Agents without records, and without a limit on calls. */
-export const emptyMcp: McpDependencies = {
-  reads: emptyReads,
-  agentReads: {
-    compare: notAsked,
-    feedbackContext: notAsked,
-    accountContext: notAsked,
-    findAccount: async () => undefined,
-    findNames: async () => [],
-    contractValues: async () => new Map(),
-    countAnswers: async () => [],
-  },
-  // No call has to wait.
-  limit: () => 0,
-  callsPerMinute: 60,
-  origins: [],
-  called: () => {},
-  log: () => {},
-}
-
 type Given = Partial<Omit<AppDependencies, 'intake'>> & { intake?: Partial<IntakeDependencies> }
 
 /** The API in this process. Given dependencies replace the empty ones. */
-export const appWithoutStores = ({ intake: given = {}, ...others }: Given = {}): ReturnType<typeof createApp> => {
+export const appWithoutStores = ({ intake: given = {}, reads: givenReads, ...others }: Given = {}): ReturnType<
+  typeof createApp
+> => {
   const intake = { ...INTAKE, ...given }
   const { authenticate, onFault } = intake
   const nothing = async (): Promise<undefined> => undefined
+  const reads = { ...emptyReads, authenticate, onFault, ...givenReads }
+  const setSource: AppDependencies['setSource'] = async ({ source }, { scale = null, link = null, fields = [] }) => ({
+    source,
+    ratings: 0,
+    leastRating: null,
+    mostRating: null,
+    scale,
+    isScaleGiven: true,
+    link,
+    fields,
+  })
   return createApp({
     intake,
+    reads,
     receipts: { authenticate, findStored: nothing, findQueued: nothing, onFault },
-    reads: { ...emptyReads, authenticate, onFault },
-    mcp: emptyMcp,
-    setSource: async ({ source }, { scale = null, link = null, fields = [] }) => ({
-      source,
-      ratings: 0,
-      leastRating: null,
-      mostRating: null,
-      scale,
-      isScaleGiven: true,
-      link,
-      fields,
-    }),
-    webhooks: { list: async () => [], create: nothing, remove: async () => false, findHostProblem: nothing },
-    insightReads: notAsked,
+    setSource,
+    capabilities: capabilitiesWithoutStores({ intake, reads, setSource }),
     readsTrailers: true,
     isReady: async () => true,
     board: notAsked,

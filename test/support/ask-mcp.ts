@@ -1,6 +1,32 @@
 import assert from 'node:assert/strict'
+import type { McpDependencies } from '../../api/mcp/mcp.ts'
+import type { ReadDependencies } from '../../api/reads/reads.ts'
 
 export const CALL = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_feedback', arguments: {} } }
+
+const notAsked = (): never => {
+  throw new Error('These tests do not call this')
+}
+
+/** Agents without records, and without a limit on calls. */
+export const emptyMcp = (reads: ReadDependencies): McpDependencies => ({
+  reads,
+  agentReads: {
+    compare: notAsked,
+    feedbackContext: notAsked,
+    accountContext: notAsked,
+    findAccount: async () => undefined,
+    findNames: async () => [],
+    contractValues: async () => new Map(),
+    countAnswers: async () => [],
+  },
+  // No call has to wait.
+  limit: () => 0,
+  callsPerMinute: 60,
+  origins: [],
+  called: () => {},
+  log: () => {},
+})
 
 /** The answer to a request. A token is the name of its scope. */
 export const ask = async (

@@ -19,13 +19,13 @@ describe('a worker with a hanging connection to Postgres', () => {
   let schema: TestSchema
   /** Reads the stored rows through a connection outside the worker. */
   let sql: Sql
-  let processors: ReturnType<typeof createProcessors>
+  let running: ReturnType<typeof createProcessors>
   let worker: QueueWorker
   before(async () => {
     schema = await freshSchema(CONNECTIONS)
     sql = connectToSchema(schema.name)
     workspaceId = (await createWorkspace(sql, 'hanging'))!.id
-    processors = createProcessors({
+    running = createProcessors({
       ...room,
       logs: room.log,
       sql: schema.sql,
@@ -39,11 +39,15 @@ describe('a worker with a hanging connection to Postgres', () => {
       log: () => {},
       stop: new AbortController().signal,
     })
-    worker = openWorker('wake', processors.wake, { connection: room.redis, prefix: room.prefix, concurrency: 4 })
+    worker = openWorker('wake', running.processors.wake!, {
+      connection: room.redis,
+      prefix: room.prefix,
+      concurrency: 4,
+    })
   })
   after(async () => {
     await worker.close()
-    await processors.stop()
+    await running.stop()
     await room.close()
     await sql.end()
     await schema.drop()

@@ -13,12 +13,13 @@ import {
   findStrays,
   finishReplays,
   forgetDeletedWorkspaces,
-  type MaintenanceDependencies,
   resumePurges,
   retryDead,
   startMaintenance,
   sweepAllLogs,
 } from '../../worker/maintenance.ts'
+import { CAPABILITIES } from '../../worker/capabilities.ts'
+import type { MaintenanceDependencies } from '../../worker/capability.ts'
 import { feedbackBody } from '../support/inject.ts'
 import { requestFor, entered, openQueueRoom, takeSettings } from '../support/queue-room.ts'
 import { freshSchema, hashKey, type TestSchema } from '../support/schema.ts'
@@ -26,7 +27,7 @@ import { until } from '../support/until.ts'
 
 const SECOND = 1_000_000
 /** The number of tasks that need Postgres while a log has entries. */
-const TASKS = 11
+const TASKS = 9 + CAPABILITIES.flatMap(({ tasks = [] }) => tasks).length
 const TAKE = takeSettings({ redoMs: 60_000 })
 
 describe('maintenance', () => {

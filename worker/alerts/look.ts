@@ -26,6 +26,7 @@ import {
   storeLook,
 } from '../../db/alerts.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
+import type { MaintenanceTask } from '../capability.ts'
 
 const MS_PER_DAY = 86_400_000
 const [DAYS_OF_WEEK, MONDAY] = [7, 1]
@@ -34,6 +35,12 @@ const [MOST_MARKING, MOST_COUNTING] = [20, 16]
 
 /** The workspaces of one run. Looks take some milliseconds, or seconds after many changes. */
 const LOOKS_AT_ONCE = 20
+
+export const lookDue: MaintenanceTask = {
+  name: 'look-for-alerts',
+  everyMs: 5_000,
+  run: async ({ sql }) => ({ alerts: await lookWhereDue(sql) }),
+}
 
 /** Looks for alerts in workspaces with new texts. A look that fails does not stop those of others. */
 export const lookWhereDue = async (sql: Sql): Promise<number> => {

@@ -9,7 +9,8 @@ import {
   type StoredText,
   type WantedRecords,
 } from '../../db/tags/store-tags.ts'
-import { findMeaning } from './find-meaning.ts'
+import { CAPABILITIES } from '../capabilities.ts'
+import { type FindMeaning, findNoMeaning } from './no-meaning.ts'
 import { recallInto, toShares } from './recalled-memory.ts'
 import { newMemory } from '../../tagger/memory.ts'
 import { analyseTexts, unhideWordsOfTexts, learnTexts, tagAnalysed } from '../../tagger/tag-texts.ts'
@@ -26,7 +27,10 @@ const TEXTS_AT_ONCE = 100
  * with the shares of all texts. Adds the words of all texts to the search index. A repetition does
  * no harm. Returns how many records got tags or taught the tagger.
  */
-export const tag = async ({ sql, hashKey }: { sql: Sql; hashKey: HashKey }, job: TaggingJob): Promise<number> => {
+export const tag = async (
+  { sql, hashKey, findMeaning = REGISTERED }: { sql: Sql; hashKey: HashKey; findMeaning?: FindMeaning },
+  job: TaggingJob,
+): Promise<number> => {
   const { workspaceId, indexedIds = [], isRetag = false } = job
   const realm = { hashKey, workspaceId }
   let count = 0
@@ -40,18 +44,22 @@ export const tag = async ({ sql, hashKey }: { sql: Sql; hashKey: HashKey }, job:
       feedbackIds.filter((id) => !isTaught.has(id)),
     ]
     const wanted = { workspaceId, feedbackIds: taught, indexedIds: others, conversationIds, isRetag }
-    count += await tagUntilStored(sql, realm, { ...wanted, taggerVersion: TAGGER_VERSION })
+    count += await tagUntilStored({ sql, realm, findMeaning }, { ...wanted, taggerVersion: TAGGER_VERSION })
     await indexTexts(sql, realm, { feedbackIds, conversationIds, isRetag })
   }
   return count
 }
 
+const [REGISTERED = findNoMeaning] = CAPABILITIES.flatMap(({ findMeaning }) => findMeaning ?? [])
+
 /** Other jobs of the workspace rarely open themes at the same time. */
 const MOST_TRIES = 10
 
-const tagUntilStored = async (sql: Sql, realm: Realm, wanted: WantedRecords): Promise<number> => {
+type Tagging = { sql: Sql; realm: Realm; findMeaning: FindMeaning }
+
+const tagUntilStored = async (tagging: Tagging, wanted: WantedRecords): Promise<number> => {
   for (let tries = 0; tries < MOST_TRIES; tries++) {
-    const stored = await tagTogether(sql, realm, await readTexts(sql, wanted))
+    const stored = await tagTogether(tagging, await readTexts(tagging.sql, wanted))
     if (stored !== undefined) return stored
   }
   throw new Error(`Other jobs opened themes ${MOST_TRIES} times in between`)
@@ -80,7 +88,10 @@ const inParts = ({
   })
 
 /** Undefined: another job has opened themes meanwhile. */
-const tagTogether = async (sql: Sql, realm: Realm, stored: readonly StoredText[]): Promise<number | undefined> => {
+const tagTogether = async (
+  { sql, realm, findMeaning }: Tagging,
+  stored: readonly StoredText[],
+): Promise<number | undefined> => {
   if (stored.length === 0) return 0
   const analysed = analyseTexts(stored.map(({ text, tags }) => ({ text, tags: tags ?? undefined })))
   const memory = newMemory()

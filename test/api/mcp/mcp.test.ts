@@ -1,15 +1,25 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createCallLimit } from '../../../api/mcp/call-limit.ts'
+import type { McpDependencies } from '../../../api/mcp/mcp.ts'
+import { mcpRoute } from '../../../api/mcp/open-mcp.ts'
 import { show } from '../../../api/mcp/quote.ts'
 import type { FeedbackContext } from '../../../db/reads/context.ts'
 import type { ToolAnswer } from '../../support/agent.ts'
-import { appWithoutStores, emptyMcp } from '../../support/app-without-stores.ts'
-import { ask, CALL, errorIn } from '../../support/ask-mcp.ts'
+import { appWithoutStores, emptyReads } from '../../support/app-without-stores.ts'
+import { ask, CALL, emptyMcp, errorIn } from '../../support/ask-mcp.ts'
+
+const appWithMcp = (given: Partial<McpDependencies>) =>
+  appWithoutStores({ capabilities: [mcpRoute({ ...emptyMcp(emptyReads), ...given })] })
 
 describe('POST /mcp', () => {
+  it('is an address of the service', async () => {
+    const listed = await appWithoutStores().handle(new Request('http://x/'))
+    assert.equal(((await listed.json()) as Record<string, string>)['mcp'], '/mcp')
+  })
+
   it('accepts tokens that may read, and refuses unknown origins, other methods and malformed bodies', async () => {
-    const { handle } = appWithoutStores({ mcp: { ...emptyMcp, origins: ['https://app.example'] } })
+    const { handle } = appWithMcp({ origins: ['https://app.example'] })
     const cases: [status: number, given: Parameters<typeof ask>[1]][] = [
       [200, {}],
       [200, { token: 'admin' }],
@@ -44,7 +54,7 @@ describe('POST /mcp', () => {
   it('limits calls, not other messages, and says when the next call may come', async () => {
     let now = 0
     const limit = createCallLimit(2, () => now)
-    const { handle } = appWithoutStores({ mcp: { ...emptyMcp, limit, callsPerMinute: 2 } })
+    const { handle } = appWithMcp({ limit, callsPerMinute: 2 })
     const list = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })
     const statuses = async (...given: Parameters<typeof ask>[1][]): Promise<number[]> => {
       const found: number[] = []
@@ -90,11 +100,11 @@ describe('POST /mcp', () => {
       const faults: string[] = []
       const calls: object[] = []
       const reads = {
-        ...emptyMcp.reads,
+        ...emptyReads,
         readList: () => Promise.reject(error),
         onFault: (event: string) => faults.push(event),
       }
-      const { handle } = appWithoutStores({ mcp: { ...emptyMcp, reads, called: (call) => calls.push(call) } })
+      const { handle } = appWithMcp({ reads, called: (call) => calls.push(call) })
       const { status, text } = await ask(handle)
       assert.equal(status, 200)
       assert.match(text, /"isError":true/)
@@ -113,11 +123,11 @@ describe('POST /mcp', () => {
   /** The answer of get_feedback about a feedback with this context. */
   const feedbackWith = async (
     context: FeedbackContext,
-    authenticate = emptyMcp.reads.authenticate,
+    authenticate = emptyReads.authenticate,
   ): Promise<ToolAnswer> => {
-    const reads = { ...emptyMcp.reads, authenticate, readRecord: async () => JSON.stringify(FEEDBACK) }
-    const agentReads = { ...emptyMcp.agentReads, feedbackContext: async () => context }
-    const { handle } = appWithoutStores({ mcp: { ...emptyMcp, reads, agentReads } })
+    const reads = { ...emptyReads, authenticate, readRecord: async () => JSON.stringify(FEEDBACK) }
+    const agentReads = { ...emptyMcp(emptyReads).agentReads, feedbackContext: async () => context }
+    const { handle } = appWithMcp({ reads, agentReads })
     const params = { name: 'get_feedback', arguments: { id } }
     const { text } = await ask(handle, { body: JSON.stringify({ ...CALL, params }) })
     const message: ToolAnswer = JSON.parse(text.slice(text.indexOf('{')))
@@ -125,7 +135,7 @@ describe('POST /mcp', () => {
   }
 
   it('shows whole JSON of personal objects, or marks the JSON as cut', async () => {
-    const authenticate: typeof emptyMcp.reads.authenticate = async () => ({
+    const authenticate: typeof emptyReads.authenticate = async () => ({
       workspaceId: id,
       scopes: ['read', 'read:personal'],
       expiresAt: null,

@@ -2,28 +2,17 @@ import { randomUUID } from 'node:crypto'
 import { keyedHash, type Realm } from '../../contract/identity/keys.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { type KnownTheme, recallSums, recallThemes } from '../../db/tags/meaning.ts'
-import type { FoundMeaning, Share, StoredText, StoredMeaning } from '../../db/tags/store-tags.ts'
+import type { StoredMeaning } from '../../db/tags/store-tags.ts'
 import { storedHashes } from '../../db/tags/tag-hashes.ts'
 import { themeCell } from '../../meaning/cells.ts'
 import { moodOfSatisfaction } from '../../meaning/judge.ts'
 import { decideMeaning, hashesOfSums, type MeantText, type Meanings, readMeaning } from '../../meaning/meaning.ts'
 import { RECENT_TEXTS, type ThemeByTags, type ThemeMemory } from '../../meaning/themes.ts'
-import type { Analysis } from '../../tagger/generate-tags.ts'
 import { subjectOf, subjectWords } from '../../tagger/subject.ts'
+import type { FindMeaning, TaggedText } from '../tagging/no-meaning.ts'
 import { findSimilar } from './find-similar.ts'
 
-/** A text with what the tagger made of it. */
-export type TaggedText = { stored: StoredText; analysis: Analysis; share: Share }
-
-/**
- * Finds the themes, moods and kinds of the texts of a job, and feedback with nearly the same text.
- * `allTexts`: how many texts the workspace has. Hashes of the result are in their stored form.
- */
-export const findMeaning = async (
-  sql: Sql,
-  realm: Realm,
-  { texts, allTexts }: { texts: readonly TaggedText[]; allTexts: number },
-): Promise<{ meanings: StoredMeaning[]; found: FoundMeaning }> => {
+export const findMeaning: FindMeaning = async (sql, realm, { texts, allTexts }) => {
   const { workspaceId } = realm
   const ids = new Set(texts.map(({ stored }) => stored.id))
   const meant = readTexts(realm, texts)

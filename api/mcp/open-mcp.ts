@@ -1,0 +1,44 @@
+import { compareSpans } from '../../db/reads/comparison.ts'
+import { findAccount, readAccountContext, readFeedbackContext } from '../../db/reads/context.ts'
+import { findNames, readContractValues } from '../../db/reads/names.ts'
+import { countAnswers } from '../../db/reads/nps.ts'
+import { withStoredHashes } from '../../db/reads/search.ts'
+import type { CapabilityParts, OpenedCapability } from '../capability.ts'
+import { withinReadTime } from '../reads/within-read-time.ts'
+import type { AgentReads } from './agent-read.ts'
+import { createCallLimit } from './call-limit.ts'
+import { createCountCall } from './count-calls.ts'
+import { answerMcp, type McpDependencies } from './mcp.ts'
+
+const PATH = '/mcp'
+
+/** Answers agents. */
+export const openMcp = ({ resources, reads, counter }: CapabilityParts): OpenedCapability => {
+  const { config, log } = resources
+  const callsPerMinute = config.AGENT_CALLS_PER_MINUTE
+  return mcpRoute({
+    reads,
+    agentReads: createAgentReads(resources),
+    limit: createCallLimit(callsPerMinute, () => performance.now()),
+    callsPerMinute,
+    origins: config.CORS_ORIGINS ?? [],
+    called: createCountCall(counter),
+    log,
+  })
+}
+
+export const mcpRoute = (dependencies: McpDependencies): OpenedCapability => ({
+  address: { name: 'mcp', path: PATH },
+  isTraced: true,
+  routes: [{ method: 'POST', path: PATH, handle: (arrival) => answerMcp(dependencies, arrival) }],
+})
+
+const createAgentReads = ({ hashKey, readingSql: sql }: CapabilityParts['resources']): AgentReads => ({
+  compare: (asked) => withinReadTime(compareSpans(sql, withStoredHashes(hashKey, asked))),
+  feedbackContext: (...asked) => withinReadTime(readFeedbackContext(sql, ...asked)),
+  accountContext: (...asked) => withinReadTime(readAccountContext(sql, ...asked)),
+  findAccount: (...asked) => withinReadTime(findAccount(sql, ...asked)),
+  findNames: (...asked) => withinReadTime(findNames(sql, ...asked)),
+  contractValues: (...asked) => withinReadTime(readContractValues(sql, ...asked)),
+  countAnswers: (asked) => withinReadTime(countAnswers(sql, withStoredHashes(hashKey, asked))),
+})

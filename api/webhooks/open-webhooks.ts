@@ -1,0 +1,24 @@
+import { createWebhook, deleteWebhook, listWebhooks } from '../../db/webhooks.ts'
+import { findHostProblem } from '../../queue/jobs/refused-host.ts'
+import type { CapabilityParts, OpenedCapability } from '../capability.ts'
+import { withinReadTime } from '../reads/within-read-time.ts'
+import { answerWebhooks, WEBHOOK_ROUTES, type WebhookDependencies } from './webhooks.ts'
+
+/** Answers programs that manage webhooks. */
+export const openWebhooks = ({ basePath, resources, intake, reads }: CapabilityParts): OpenedCapability =>
+  webhookRoutes(basePath, { intake, reads, webhooks: createWebhookStore(resources) })
+
+export const webhookRoutes = (basePath: string, dependencies: WebhookDependencies): OpenedCapability => ({
+  routes: WEBHOOK_ROUTES.map(({ method, path, handle }) => ({
+    method,
+    path: `${basePath}${path}`,
+    handle: (arrival, { id }) => answerWebhooks(dependencies, arrival, { id, handle }),
+  })),
+})
+
+const createWebhookStore = ({ config, sql, redis }: CapabilityParts['resources']): WebhookDependencies['webhooks'] => ({
+  list: (workspaceId) => withinReadTime(listWebhooks(sql, workspaceId)),
+  create: (webhook) => withinReadTime(createWebhook(sql, webhook)),
+  remove: (named) => withinReadTime(deleteWebhook(sql, named)),
+  findHostProblem: (url) => withinReadTime(findHostProblem({ redis, prefix: config.REDIS_PREFIX }, url)),
+})
