@@ -1,4 +1,4 @@
-import type { Subject } from '../tagger/subject.ts'
+import type { TagSubject } from '../tagger/subject.ts'
 import { type Placed, themeCell, themeOfCell } from './cells.ts'
 import { addShare, ALL, type Cell, type Sums, sumOf } from './sums.ts'
 
@@ -23,7 +23,7 @@ export type ThemeText = { readonly terms: readonly number[]; readonly tags: read
  */
 export type NewText = ThemeText & {
   readonly id: string
-  readonly subjects: readonly Subject[]
+  readonly subjects: readonly TagSubject[]
   readonly known?: Placed | undefined
 }
 
@@ -89,7 +89,7 @@ const put = (
 /** Recent texts come without subjects. */
 const placeText = (
   memory: ThemeMemory,
-  { tags, terms, subjects = [] }: ThemeText & { readonly subjects?: readonly Subject[] },
+  { tags, terms, subjects = [] }: ThemeText & { readonly subjects?: readonly TagSubject[] },
   isLong: boolean,
 ): Placed | undefined => {
   const ofTag = themeOfTags(memory, tags) ?? themeOfSubjects(memory, subjects)
@@ -114,7 +114,7 @@ const themeOfTags = ({ themes, textsWith }: ThemeMemory, hashes: readonly number
 }
 
 /** The theme of the first subject that shares a word with one: the theme with most of its words. */
-const themeOfSubjects = ({ themes }: ThemeMemory, subjects: readonly Subject[]): number | undefined => {
+const themeOfSubjects = ({ themes }: ThemeMemory, subjects: readonly TagSubject[]): number | undefined => {
   for (const { words } of subjects) {
     let found: number | undefined
     let most = 0
@@ -173,7 +173,7 @@ const likeliestTheme = (memory: ThemeMemory, terms: readonly number[], isLong: b
 const NO_TEXTS: ReadonlyMap<Cell, number> = new Map()
 
 /** `texts`: of the theme. `lastTerm`: the last term that it has counted. */
-type Score = {
+type ThemeScore = {
   value: number
   isKnown: boolean
   lastTerm: number | undefined
@@ -182,7 +182,7 @@ type Score = {
   readonly likeCell: Cell
 }
 
-const scoreWithoutTerms = ({ sums }: ThemeMemory, theme: number, terms: number): Score => {
+const scoreWithoutTerms = ({ sums }: ThemeMemory, theme: number, terms: number): ThemeScore => {
   const [sureCell, likeCell] = [themeCell({ theme, by: 'tag' }), themeCell({ theme, by: 'likeness' })]
   const [sure, like] = [sumOf(sums, ALL, sureCell), sumOf(sums, ALL, likeCell)]
   const weighed = sure + LIKENESS_WEIGHT * like + USUAL_TEXTS

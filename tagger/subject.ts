@@ -7,7 +7,7 @@ import { singular } from './word-endings.ts'
  * What a tag is about. `words`: its words in one form, one word for words of the same meaning, and
  * without general words. `isPlain`: the tag is one word from the lists of common topics of feedback.
  */
-export type Subject = { readonly words: readonly string[]; readonly isPlain: boolean }
+export type TagSubject = { readonly words: readonly string[]; readonly isPlain: boolean }
 
 /** Words that alone are no subject, such as `option`, and words between the parts of a tag. */
 const EMPTY = new Set([
@@ -30,7 +30,7 @@ export const subjectWords = (title: string): string[] => {
   return [...new Set(words.filter((word) => !EMPTY.has(word)))]
 }
 
-export const subjectOf = (title: string, lexicon: Lexicon): Subject => {
+export const subjectOf = (title: string, lexicon: Lexicon): TagSubject => {
   const [word = '', ...others] = splitTitle(title)
   return { words: subjectWords(title), isPlain: others.length === 0 && traitsOf(lexicon, word).isListed }
 }

@@ -133,9 +133,11 @@ const spansSql = (request: SpansRequest, isSummed: boolean): string => {
     ${by.map((name, at) => `union all (${groupsSql(name, at, request)})`).join('\n')}`
 }
 
-type Rows = { isSummed: boolean; step: string }
-
-const rowsOf = ({ filters, declared }: SpansRequest, by: readonly Dimension[], { isSummed, step }: Rows): string => {
+const rowsOf = (
+  { filters, declared }: SpansRequest,
+  by: readonly Dimension[],
+  { isSummed, step }: { isSummed: boolean; step: string },
+): string => {
   const more = `, ${IN_SPANS}, ${step} as step`
   if (!isSummed) return rowsToCount({ by, filters, declared, themes: 'true' }, more)
   // Without the bounds of the spans, Postgres finds the few rows by their change position.

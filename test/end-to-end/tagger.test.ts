@@ -62,7 +62,12 @@ describe('the tagger', () => {
       select coalesce(max(number), 0)::int as themes from theme where workspace_id = ${service.workspaceId}`
     const found = { ...NOTHING_FOUND, knownThemes: themes }
     const tagged = texts.map((text) => ({ ...text, tags: ['stale'], share: NO_SHARE, meaning: NO_MEANING }))
-    return storeTags(service.all, service.workspaceId, { taggerVersion: 1, tagged, found, maxTerms: MAX_TERMS_OF_TEXTS })
+    return storeTags(service.all, service.workspaceId, {
+      taggerVersion: 1,
+      tagged,
+      found,
+      maxTerms: MAX_TERMS_OF_TEXTS,
+    })
   }
 
   it('generates the tags of a text if none are submitted, and keeps submitted tags', async () => {

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { type Placed, themeCell } from '../../meaning/cells.ts'
 import { addShare, ALL, subtractShare, type Sums, sumOf } from '../../meaning/sums.ts'
 import { decideThemes, type NewText, type ThemeMemory } from '../../meaning/themes.ts'
-import type { Subject } from '../../tagger/subject.ts'
+import type { TagSubject } from '../../tagger/subject.ts'
 import { seeded } from '../support/property-seed.ts'
 
 const [CARD, PIN, LOST, QUEUE, LONG, RAIN] = [101, 102, 103, 104, 105, 106]
@@ -31,7 +31,7 @@ const decide = (memory: ReturnType<typeof newThemes>, texts: readonly NewText[])
   return placed
 }
 
-const plain = (...words: string[]): Subject => ({ words, isPlain: true })
+const plain = (...words: string[]): TagSubject => ({ words, isPlain: true })
 /** Each tag is a plain word of its own. */
 const textOf = (id: number, terms: number[], tags: number[] = []): NewText => ({
   id: `t${id}`,
@@ -40,7 +40,7 @@ const textOf = (id: number, terms: number[], tags: number[] = []): NewText => ({
   subjects: tags.map((tag) => plain(`word ${tag}`)),
 })
 /** A text with one tag. */
-const textWith = (id: number, tag: number, subject: Subject): NewText => ({
+const textWith = (id: number, tag: number, subject: TagSubject): NewText => ({
   ...textOf(id, [tag], [tag]),
   subjects: [subject],
 })
@@ -81,7 +81,7 @@ test('a tag that shares a word with the subject of a theme opens none: its texts
 
 test('a text goes to the theme that has most words of its subject', () => {
   const memory = newThemes()
-  const group = (from: number, tag: number, subject: Subject) =>
+  const group = (from: number, tag: number, subject: TagSubject) =>
     [from, from + 1].map((id) => textWith(id, tag, subject))
   decide(memory, [...group(1, CARD, plain('credit')), ...group(3, PIN, plain('card', 'pin'))])
   const placed = decide(memory, [textWith(5, LOST, plain('credit', 'card', 'pin'))])

@@ -71,7 +71,7 @@ describe('the meaning of texts', () => {
   it('have one theme for words of one meaning, also in a later job', async () => {
     const rig = await createPurgeRig(sql)
     await submit(rig, ['The luggage was lost in Rome.', 'Where is the luggage from Oslo?', 'My luggage arrived wet.'])
-    const ids = await submit(rig, ['Our bag has a hole.', 'The bag came three days late.', 'Nobody found my bag.'])
+    const ids = await submit(rig, ['Our bag has a hole.', 'The bag came three days late.', 'My bag never came.'])
     const found = await read(rig)
     for (const id of ids) assert.deepEqual([found.get(id)?.theme, found.get(id)?.theme_by], ['luggage', 'tag'])
   })
