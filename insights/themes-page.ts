@@ -87,6 +87,13 @@ const closedThemes = (site: Site, themes: readonly NamedTheme[]): Html => {
 
 const TITLES = { account: 'Who says it: the largest accounts', source: 'Sources', kind: 'Kinds' } as const
 
+const OF_THEME = {
+  by: ['account', 'source', 'kind'],
+  orders: ['feedback', 'contractValue'],
+  limit: MOST_OF_THEME,
+  countsPeople: true,
+} as const
+
 /** One theme: how it develops, who says it, and its texts. */
 export const themePage = async (asked: PageAsked, id: string): Promise<InsightPage | NoPage> => {
   const { site, view, reads } = asked
@@ -98,20 +105,14 @@ export const themePage = async (asked: PageAsked, id: string): Promise<InsightPa
     view: { ...view, query: { ...view.query, themeId: id }, filters: { ...view.filters, themeId: id } },
   }
   const spanned = spannedOf(own.view, site.now)
-  const by = ['account', 'source', 'kind'] as const
-  const spans = await spansOf(own, spanned, {
-    by,
-    orders: ['feedback', 'contractValue'],
-    limit: MOST_OF_THEME,
-    countsPeople: true,
-  })
+  const spans = await spansOf(own, spanned, OF_THEME)
   const filters = { ...spanned.filters, createdFrom: spanned.after.from, createdTo: spanned.after.to }
   const asTexts = { kind: 'feedback', filters, isOldestFirst: false, limit: TEXTS_OF_A_PAGE } as const
   const texts = await readListed(reads, asTexts, undefined)
   const form = await filterForm(asked, { path: `/themes/${id}`, hasSpan: true })
   const main = html`${await spanText(asked, spanned)} ${form} ${stateOf(site, theme, themes)}
     ${tiles(site, spanned, spans)} ${trend(site, spanned, spans.steps)}
-    ${by.map((name, at) => {
+    ${OF_THEME.by.map((name, at) => {
       const groups = inOrder(spans.of[at]!, name === 'account' ? 'contractValue' : 'feedback', MOST_OF_THEME)
       const title = TITLES[name]
       return groups.length === 0
