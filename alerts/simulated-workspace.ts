@@ -22,8 +22,8 @@ const RATED = 0.5
 const UNHAPPY = 0.2
 /** In an hour, at most so many texts of a source without a contact count as people. */
 const MOST_WITHOUT_CONTACT = 3
-/** A theme opens with its second to sixth text. */
-const OPENING_TEXTS = 5
+/** A theme opens with its third text; in `meaning/` with its second to sixth. */
+const OPENING_TEXTS = 3
 
 /** What happens in a simulated quarter, from a day on. `share`: of all texts. */
 export type SimulatedEvent =
