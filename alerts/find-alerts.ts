@@ -13,7 +13,7 @@ import {
 import { logTailOfBetaBinomial } from './rarity.ts'
 
 /**
- * `new`: hardly one person spoke of it before. `grown`: more people than before. `unhappy`: the ratings of
+ * `new`: hardly any of the people were to be expected. `grown`: more people than before. `unhappy`: the ratings of
  * a source fall, or an account turns from satisfied to unhappy.
  */
 export type AlertChange = 'new' | 'grown' | 'unhappy'
@@ -39,16 +39,16 @@ const DAYS_OF_QUARTER = 91
 
 const WINDOWS = [1, 3, DAYS_OF_WEEK]
 const WINDOWS_OF_ACCOUNTS = [DAYS_OF_WEEK, 4 * DAYS_OF_WEEK]
-/** At most this part of the people of something new was to be expected. */
+/** Of something new, at most this share of its people was to be expected. */
 const MOST_EXPECTED_OF_NEW = 0.1
-/** What is told rests until the weeks before have seen it, too. */
+/** What was told is not told again for so many days. */
 const REST_DAYS = 28
 /** One event brings many tags. */
 const MOST_TAGS_OF_A_DAY = 3
 
 /**
- * Finds what to tell of a workspace. The same history gives the same alerts. The looks of one day see
- * mostly the same people, and so do the windows. So days and keys share the allowed rate, and they do not.
+ * Finds what to tell of a workspace. The same history gives the same alerts. Days and keys share the
+ * allowed rate. Looks of one day, and windows, do not, since they see mostly the same people.
  */
 export const findAlerts = (history: CountedDays, told: readonly Told[]): FoundAlert[] => {
   const resting = new Set(told.filter(({ daysAgo }) => daysAgo < REST_DAYS).map(nameOf))

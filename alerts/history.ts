@@ -1,4 +1,4 @@
-/** What an alert is about. Of a source and of an account, the satisfaction. */
+/** What an alert is about. Alerts of sources and accounts are about their satisfaction. */
 export const SUBJECTS = ['theme', 'kind', 'tag', 'source', 'account'] as const
 export type AlertSubject = (typeof SUBJECTS)[number]
 
@@ -7,7 +7,7 @@ export const WEEKS_BEFORE = 8
 export const DAYS_OF_WEEK = 7
 export const HISTORY_DAYS = (WEEKS_BEFORE + 1) * DAYS_OF_WEEK
 
-/** Fewer people are never told. */
+/** An alert of a theme, kind, tag or source needs so many people. */
 export const LEAST_PEOPLE = 5
 
 /** A number of people for each of the `HISTORY_DAYS`; the last day is today. */
@@ -20,7 +20,7 @@ export type SourceCount = { source: string; people: Days; rated: Days; unhappy: 
 export type AccountCount = { account: string; rated: Days; unhappy: Days }
 
 /**
- * `keys`: those with people in the last week. `keysOf`: how many keys have at least `LEAST_PEOPLE` in
+ * `keys`: themes, kinds, and the tags with people in the last week. `keysOf`: how many keys have at least `LEAST_PEOPLE` in
  * all days. Only these can ever ring.
  */
 export type CountedDays = {

@@ -34,7 +34,7 @@ export const simulateStream = ({ seed, from, to, ...options }: Stream): Simulate
 }
 
 /** `share`: of the quarters in which the event was told. `median`, `ninetieth`: of what it took until then. */
-export type EventFigures = { share: number; median: number; ninetieth: number }
+type EventFigures = { share: number; median: number; ninetieth: number }
 export type SimulatedFigures = {
   falseAlarms: { perQuarter: number; bySubject: Record<string, number> }
   /** Texts of the theme until it was told, within four weeks. */

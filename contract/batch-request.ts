@@ -5,7 +5,7 @@ import { feedbackRecord } from './feedback-record.ts'
 import { freeObject, list, object, text } from './fields.ts'
 import { MAX_BATCH_ITEMS } from './limits.ts'
 
-/** The operations that a batch can hold, with their bodies. A purge cannot be part of a batch. */
+/** The operations that a batch can hold, with their bodies. */
 export const BATCHABLE = {
   create_feedback: feedbackRecord,
   identify_contact: contactRecord,

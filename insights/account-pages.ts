@@ -32,13 +32,14 @@ export const accountsPage = async (asked: PageAsked): Promise<InsightPage> => {
   const order = orderOf(view.order, ORDERS, 'contractValue')
   const spans = await spansOf(asked, spanned, { by: ['account'], orders: [order], limit: MOST })
   const [accounts] = spans.of
-  const groups = inOrder(accounts!, order, MOST).filter(({ key }) => key !== null)
+  const shown = inOrder(accounts!, order, MOST)
+  const groups = shown.filter(({ key }) => key !== null)
   const main = html`${await spanText(asked, spanned)} ${await filterForm(asked, { path: '/accounts', hasSpan: true })}
     <section>
       <h2>Accounts with feedback in this time or before</h2>
       ${orderLinks(site, '/accounts', { query: spanned.afterQuery, orders: ORDERS, now: order })}
       ${groups.length === 0 ? html`<p>No feedback of accounts.</p>` : groupTable(site, spanned, { name: 'Accounts', by: 'account', groups })}
-      ${shownOf(groups.length, accounts!.found, 'group')}
+      ${shownOf(groups.length, accounts!.found - (shown.length - groups.length), 'account')}
     </section>`
   return { title: 'Accounts', main }
 }

@@ -36,7 +36,7 @@ export const groupsPage = async (asked: PageAsked): Promise<InsightPage> => {
     <section>
       <h2>By ${name}</h2>
       ${by === 'tag' ? html`<p class="note">A feedback counts once for each of its tags.</p>` : html``}
-      ${orderLinks(site, '/groups', { query: query, orders: ORDERS, now: order })}
+      ${orderLinks(site, '/groups', { query, orders: ORDERS, now: order })}
       ${groupTable(site, spanned, { name: `By ${name}`, by, groups })}
       ${shownOf(groups.length, spans.of[0]!.found, 'group')}
     </section>

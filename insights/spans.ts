@@ -43,7 +43,7 @@ const span = ({ createdFrom, createdTo }: Spanned['afterQuery']): Html =>
 
 const shortDay = (day: ViewQuery[string]): string => String(day).slice(0, 16).replace('T', ' ')
 
-/** The totals. `accounts`: how many gave feedback in either span. */
+/** The totals of both spans: feedback, satisfaction and people. */
 export const tiles = (site: Site, { afterQuery, beforeQuery }: Spanned, { before, after }: Spans): Html => {
   const earlier = feedbackLink(site, beforeQuery, number(before.feedback))
   const points =

@@ -16,7 +16,7 @@ const UNSPACED = /[\u3041-\u30ff\u3400-\u9fff\u0e00-\u0e7f]/
 const LEAST_LIKENESS = 0.55
 
 /**
- * The signature of a text, by MinHash over its pieces of three characters. Undefined for a text
+ * The signature of a text, by MinHash over its pieces of two or three characters. Undefined for a text
  * without letters and digits. `seed` is a secret of the workspace: without it, a text cannot be found
  * by trying.
  */

@@ -28,7 +28,7 @@ export type NewText = ThemeText & {
 }
 
 /** One of the last texts. `terms` may be empty if it has a theme. */
-export type RecentText = ThemeText & { readonly id: string; readonly hasTheme: boolean }
+type RecentText = ThemeText & { readonly id: string; readonly hasTheme: boolean }
 
 /** What the themes need of a workspace. They change it as texts come. */
 export type ThemeMemory = {
@@ -42,7 +42,7 @@ export type ThemeMemory = {
 }
 
 /** A text that got its theme. */
-export type PlacedText = { readonly id: string; readonly placed: Placed }
+type PlacedText = { readonly id: string; readonly placed: Placed }
 export type ThemeDecisions = { readonly placed: PlacedText[]; readonly opened: ThemeByTags[] }
 
 const MOST_THEMES = 40

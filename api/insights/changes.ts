@@ -11,7 +11,7 @@ import type { AnySubmissionKind } from '../submit/intake.ts'
 import { submit } from '../submit/submit.ts'
 
 /** The fields of a form, and where it was sent. */
-export type SentForm = {
+type SentForm = {
   readonly request: Request
   readonly token: Credential
   readonly path: string
@@ -19,11 +19,11 @@ export type SentForm = {
 }
 
 /** `own`: the reads of the workspace. */
-export type ChangeDependencies = SourceDependencies & { readonly own: InsightReads }
+type ChangeDependencies = SourceDependencies & { readonly own: InsightReads }
 
 /** A change that was made. `undo`: the form that takes it back, if that is possible. */
-export type MadeChange = { done: string; back: string; undo?: Form & { source?: string } }
-export type NotChanged = { status: number; problems: readonly string[] }
+type MadeChange = { done: string; back: string; undo?: Form & { source?: string } }
+type NotChanged = { status: number; problems: readonly string[] }
 
 const WAIT = { 'Content-Type': 'application/json', Prefer: 'wait=10' }
 

@@ -169,7 +169,7 @@ const REFUSAL_ANSWERS = {
   },
   CannotSet: {
     description:
-      'The database does not answer in time, or too much is under way. The settings may be stored. Repeating the request is harmless.',
+      'The database does not answer in time, or too much is under way. A change may have been made: read the settings before you repeat it.',
     examples: {
       'database slow or away': unavailable('reads'),
       'token not looked up': unavailable('postgres'),

@@ -54,7 +54,7 @@ const batchRequest = about(
       'The submissions. The service accepts them in this order.',
     ),
   }),
-  'Submissions that are sent together. A purge cannot be one of them.',
+  'Submissions that are sent together. Only creating feedback, identifying, and submitting conversations can be among them.',
 )
 
 /** The schemas that validate request bodies, and the schemas of their named parts. */

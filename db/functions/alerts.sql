@@ -129,9 +129,9 @@ begin
   where g.workspace_id = ws;
 end $$;
 
--- The counts since `first_day`: of each key, by its days. Only tags and accounts that can be told:
--- with `least` people in the last week, or ratings in the last four. A tag that names a theme is told as
--- the theme.
+-- The counts since `first_day`: of each key, by its days. Only the tags and the accounts that can be told,
+-- at most 500 of each: with some people in the last week, or raters in the last four. A tag that names a
+-- theme is told as the theme.
 create or replace function read_alert_counts(ws uuid, first_day date, today date, least_people integer)
 returns table (subject text, key text, source text, days integer[], people double precision[])
   language plpgsql stable
@@ -141,12 +141,13 @@ as $$
 declare
   most constant integer := 500;
   of_themes text[] := array(select category_id(ws, t.title)::text from theme as t where t.workspace_id = ws and t.title is not null);
-  recent text[] := array(
-    select c.subject || ' ' || c.key from alert_count as c
+  recent text[] := array(select k.name from (
+    select c.subject || ' ' || c.key as name, row_number() over (partition by c.subject order by sum(c.people) desc) as place
+    from alert_count as c
     where c.workspace_id = ws and c.day > today - 28 and (c.subject = 'tag' and c.day > today - 7 or c.subject = 'account rated')
       and not (c.subject = 'tag' and c.key = any (of_themes))
     group by c.subject, c.key having sum(c.people) >= least_people - 1
-    order by sum(c.people) desc limit most);
+  ) as k where k.place <= most);
 begin
   return query
     select c.subject, c.key, c.source, array_agg(c.day - first_day), array_agg(c.people)

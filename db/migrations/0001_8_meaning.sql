@@ -1,6 +1,6 @@
 -- What the texts of a workspace teach about themes, mood and kind. A text that was read has a share;
 -- meaning_sum has the sums of all shares, as whole numbers. Hashes are keyed as those of the tag memory
--- (db/tags/tag-hashes.ts). Shares are never updated, only replaced.
+-- (db/tags/tag-hashes.ts). Of a share, only the cell is updated; else it is replaced.
 
 create table meaning_share (
   workspace_id uuid not null,

@@ -70,8 +70,9 @@ const BOUNDS = ['$4::timestamptz', '$5::timestamptz', '$6::timestamptz', '$7::ti
 /** In which spans the feedback `r` is. The bounds of the spans are $4 to $7. */
 export const IN_SPANS = inSpans('r.created_at', BOUNDS)
 const DAYS = BOUNDS.map((bound) => `(${bound} at time zone 'utc')::date`)
-/** In which spans the day of the sum `r` is, and that it is in one of two spans that follow each other. */
+/** In which spans the day of the sum `r` is. */
 export const DAY_IN_SPANS = inSpans('r.period', DAYS)
+/** The day is in one of two spans that follow each other. */
 export const IS_DAY_OF_SPANS = `r.period >= ${DAYS[0]} and r.period < ${DAYS[3]}`
 
 /** The figures of rows of the same spans, in the columns of `FIGURES`. */

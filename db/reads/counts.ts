@@ -29,7 +29,7 @@ export type Group = Figures & { keys: { key: string | null; name: string | null 
 
 export const ORDERS = ['feedback', 'satisfaction', 'bad', 'key'] as const
 /** `contractValue`: the greatest first, if the first dimension is the account. */
-export type CountOrder = (typeof ORDERS)[number] | 'contractValue'
+type CountOrder = (typeof ORDERS)[number] | 'contractValue'
 
 export type CountRequest = {
   workspaceId: string

@@ -19,7 +19,7 @@ export type { RecordKind }
 /** The most bytes of the records of an answer. Only a first record alone may exceed them. */
 export const MOST_BYTES = 4 * 1024 * 1024
 
-/** The kinds of record that these filters and counts know. */
+/** The kinds of records that can be searched and counted. */
 export type CountedKind = 'feedback' | 'conversation'
 
 /** A place in a list, after this record. `at`: UTC, with microseconds. */

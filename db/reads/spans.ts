@@ -26,7 +26,7 @@ export type SpanUnit = 'day' | 'week' | 'month'
 
 /**
  * `by`: a tag must stand alone, since it counts a feedback several times. `countsPeople`: whether the
- * numbers of customers are asked for; they cost most.
+ * numbers of customers are asked for; they cost most. `before` ends where `after` begins.
  */
 export type SpansRequest = Pick<CountRequest, 'workspaceId' | 'filters' | 'declared' | 'limit'> & {
   by: readonly Dimension[]

@@ -3,6 +3,7 @@ import { findWeekChanges } from '../../alerts/digest.ts'
 import { findAlerts } from '../../alerts/find-alerts.ts'
 import {
   type AccountCount,
+  DAYS_OF_WEEK,
   HISTORY_DAYS,
   type CountedDays,
   type KeyCount,
@@ -29,7 +30,7 @@ import type { Sql } from '../../db/connection/postgres.ts'
 import type { MaintenanceTask } from '../capability.ts'
 
 const MS_PER_DAY = 86_400_000
-const [DAYS_OF_WEEK, MONDAY] = [7, 1]
+const MONDAY = 1
 /** A step of marking reads some thousand changes, and a step of counting at most a day. */
 const [MOST_MARKING, MOST_COUNTING] = [20, 16]
 
@@ -43,7 +44,7 @@ export const lookDue: MaintenanceTask = {
 }
 
 /** Looks for alerts in workspaces with new texts. A look that fails does not stop those of others. */
-export const lookWhereDue = async (sql: Sql): Promise<number> => {
+const lookWhereDue = async (sql: Sql): Promise<number> => {
   const faults: unknown[] = []
   let alerts = 0
   for (const workspaceId of await listDueLooks(sql, LOOKS_AT_ONCE))

@@ -34,14 +34,14 @@ export const tag = async (
   const { workspaceId, indexedIds = [], isRetag = false } = job
   const realm = { hashKey, workspaceId }
   let count = 0
-  const isTaught = new Set(job.feedbackIds)
+  const taughtIds = new Set(job.feedbackIds)
   for (const { feedbackIds, conversationIds } of inParts({
     ...job,
     feedbackIds: [...new Set([...job.feedbackIds, ...indexedIds])],
   })) {
     const [taught, others] = [
-      feedbackIds.filter((id) => isTaught.has(id)),
-      feedbackIds.filter((id) => !isTaught.has(id)),
+      feedbackIds.filter((id) => taughtIds.has(id)),
+      feedbackIds.filter((id) => !taughtIds.has(id)),
     ]
     const wanted = { workspaceId, feedbackIds: taught, indexedIds: others, conversationIds, isRetag }
     count += await tagUntilStored({ sql, realm, findMeaning }, { ...wanted, taggerVersion: TAGGER_VERSION })
