@@ -31,6 +31,7 @@ create or replace function place_waiting(ws uuid, waiting jsonb) returns void
 declare
   w record;
   placed uuid[] := '{}';
+  changed uuid[];
   at bigint;
 begin
   for w in select r.id, r.theme_cell from jsonb_to_recordset(waiting) as r (id uuid, theme_cell int) loop
@@ -40,8 +41,8 @@ begin
   end loop;
   if cardinality(placed) = 0 then return; end if;
   perform count_theme(ws, placed, 1);
-  perform take_off_sums(ws, array(
-    select f.id from feedback as f where f.workspace_id = ws and f.id = any (placed) and f.theme_id is null));
+  changed := array(select f.id from feedback as f where f.workspace_id = ws and f.id = any (placed) and f.theme_id is null);
+  perform take_off_sums(ws, changed);
   at := reserve_positions(ws, cardinality(placed));
   for w in
     select r.id, t.id as theme_id from jsonb_to_recordset(waiting) as r (id uuid, theme int)
