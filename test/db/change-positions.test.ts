@@ -14,7 +14,8 @@ import { seeded } from '../support/property-seed.ts'
 import { freshSchema, hashKey, makeWorkspaces, type TestSchema } from '../support/schema.ts'
 import { storedRecords } from '../support/stored-records.ts'
 import { clearTables, resetPositions } from '../support/tables.ts'
-import { NO_MEANING, NOTHING_FOUND } from '../support/no-meaning.ts'
+import { NO_MEANING } from '../../worker/tagging/no-meaning.ts'
+import { NOTHING_FOUND } from '../support/no-meaning.ts'
 
 const HISTORIES = Number(process.env['CONVERGENCE_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 2_000 : 10))
 const TAGS = ['speed', 'export', 'login']

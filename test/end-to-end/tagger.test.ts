@@ -6,7 +6,8 @@ import { MAX_TERMS_OF_TEXTS, readTexts, storeTags } from '../../db/tags/store-ta
 import { runCommand } from '../support/command.ts'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
-import { NO_MEANING, NOTHING_FOUND } from '../support/no-meaning.ts'
+import { NO_MEANING } from '../../worker/tagging/no-meaning.ts'
+import { NOTHING_FOUND } from '../support/no-meaning.ts'
 
 const CREATED_AT = '2026-01-01T00:00:00Z'
 const COMPLAINT =

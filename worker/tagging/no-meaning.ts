@@ -16,19 +16,22 @@ export type FindMeaning = (
   job: { texts: readonly TaggedText[]; allTexts: number },
 ) => Promise<{ meanings: StoredMeaning[]; found: FoundMeaning }>
 
+/** A text with tags and nothing else found. */
+export const NO_MEANING: StoredMeaning = {
+  mood: null,
+  kind: null,
+  theme: null,
+  themeBy: null,
+  similarId: null,
+  themeCell: null,
+  cues: [],
+  cueCells: [],
+  bands: [],
+  marks: new Uint8Array(),
+}
+
 /** Finds nothing: texts keep the theme and the kind that they have. */
 export const findNoMeaning: FindMeaning = async (_sql, _realm, { texts }) => ({
-  meanings: texts.map(({ stored: { kind, theme, themeBy } }) => ({
-    mood: null,
-    kind,
-    theme,
-    themeBy,
-    similarId: null,
-    themeCell: null,
-    cues: [],
-    cueCells: [],
-    bands: [],
-    marks: new Uint8Array(),
-  })),
+  meanings: texts.map(({ stored: { kind, theme, themeBy } }) => ({ ...NO_MEANING, kind, theme, themeBy })),
   found: { knownThemes: null, opened: [], waiting: [], joined: [] },
 })

@@ -7,7 +7,8 @@ import { readTexts, storeTags, type Share } from '../../../db/tags/store-tags.ts
 import { seeded } from '../../support/property-seed.ts'
 import { createPurgeRig, type PurgeRig } from '../../support/purge-rig.ts'
 import { sharedSchema } from '../../support/schema.ts'
-import { NO_MEANING, NOTHING_FOUND } from '../../support/no-meaning.ts'
+import { NO_MEANING } from '../../../worker/tagging/no-meaning.ts'
+import { NOTHING_FOUND } from '../../support/no-meaning.ts'
 
 const schema = await sharedSchema()
 const HISTORIES = process.env['TEST_SIZE'] === 'long' ? 500 : 25

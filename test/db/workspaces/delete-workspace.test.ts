@@ -34,7 +34,8 @@ import { seeded } from '../../support/property-seed.ts'
 import { createPurgeRig } from '../../support/purge-rig.ts'
 import { freshSchema, hashKey, makeWorkspaces, type TestSchema, whileLocked } from '../../support/schema.ts'
 import { clearTables, dumpTables } from '../../support/tables.ts'
-import { NO_MEANING, NOTHING_FOUND } from '../../support/no-meaning.ts'
+import { NO_MEANING } from '../../../worker/tagging/no-meaning.ts'
+import { NOTHING_FOUND } from '../../support/no-meaning.ts'
 
 const HISTORIES = process.env['TEST_SIZE'] === 'long' ? 100 : 3
 const AT_ONCE = 4
