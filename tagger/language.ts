@@ -1,4 +1,4 @@
-import { eld } from 'eld/extrasmall'
+import { detectLanguage } from './detect-language.ts'
 import {
   ARABIC,
   ENGLISH,
@@ -78,7 +78,7 @@ const findLatin = (words: readonly string[]): Lexicon => {
   if (isClear && (best === ENGLISH || !words.every((word) => isEnglishWord(word)))) return best
   const english = words.filter((word) => isEnglishWord(word)).length
   if (english >= words.length * MIN_ENGLISH_SHARE) return ENGLISH
-  const detected = BY_LANGUAGE.get(eld.detect(words.join(' ')).language)
+  const detected = BY_LANGUAGE.get(detectLanguage(words.join(' ')))
   if (detected !== undefined) return detected
   return words.length > MAX_HEADING_WORDS || words.some((word) => BEYOND_ASCII.test(word)) ? UNKNOWN : ENGLISH
 }
