@@ -49,7 +49,7 @@ begin
     join theme as t on t.workspace_id = ws and t.number = r.theme where r.id = any (placed)
   loop
     at := at + 1;
-    update feedback as f set theme_id = w.theme_id, theme_by = 'likeness', change_position = at
+    update feedback as f set theme_id = w.theme_id, theme_by = 'likeness', uncorrected = with_theme(f.uncorrected, w.theme_id), change_position = at
     where f.workspace_id = ws and f.id = w.id and f.theme_id is null;
     continue when found;
     update conversation as c set theme_id = w.theme_id, change_position = at
@@ -243,6 +243,12 @@ begin
   end loop;
 end $$;
 
+-- The values of a source with a theme by likeness; null if nothing is corrected.
+create or replace function with_theme(uncorrected jsonb, theme_id uuid) returns jsonb
+  language sql immutable parallel safe as $$
+  select uncorrected || jsonb_build_object('themeId', theme_id, 'themeBy', 'likeness')
+$$;
+
 -- Moves feedback that was placed by its likeness to other themes. moved: [{id, theme, cell}]. Returns how
 -- many it moved.
 create or replace function move_like(ws uuid, moved jsonb) returns integer
@@ -266,7 +272,7 @@ begin
     update meaning_share as s set theme_cell = m.cell where s.workspace_id = ws and s.record_id = m.id;
     perform count_theme(ws, array[m.id], 1);
     at := reserve_positions(ws, 1) + 1;
-    update feedback as f set theme_id = m.theme_id, change_position = at
+    update feedback as f set theme_id = m.theme_id, uncorrected = with_theme(f.uncorrected, m.theme_id), change_position = at
     where f.workspace_id = ws and f.id = m.id;
     moves := moves + 1;
   end loop;

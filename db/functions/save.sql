@@ -155,9 +155,9 @@ begin
     group by r.workspace_id
   loop
     perform take_off_sums(ws, coalesce(replaced, '{}'));
-    perform count_tags(ws, coalesce(sent, '{}'), coalesce(gone, '{}'));
     perform forget_unresolved(ws, coalesce(replaced, '{}'));
     perform forget_shares(ws, coalesce(replaced, '{}'));
+    perform count_tags(ws, coalesce(sent, '{}'), coalesce(gone, '{}'));
   end loop;
 end $$;
 

@@ -101,11 +101,11 @@ begin
   if not has_themes(ws, known_themes) then return null; end if;
   standing := standing_records(ws, tagged);
   perform store_meaning(ws, tagger, tagged, others, standing);
-  perform write_tags(ws, tagger, tagged, standing);
   taught := array(
     select t.id from jsonb_to_recordset(tagged) as t (id uuid, teaches boolean) where t.teaches and t.id = any (standing));
   perform subtract_shares(ws, taught);
   perform add_shares(ws, tagger, tagged, taught);
+  perform write_tags(ws, tagger, tagged, standing);
   select * into memory from tag_memory where workspace_id = ws;
   perform forget_oldest(ws, true, memory.judged_terms - most_terms);
   perform forget_oldest(ws, false, memory.terms - memory.judged_terms - most_terms);
@@ -184,7 +184,8 @@ begin
   perform count_tags(ws, gained, lost);
 end $$;
 
--- Counts the tags that records of the workspace gain and lose, each as often as it is listed.
+-- Counts the tags that records of the workspace gain and lose, each as often as it is listed. The shares
+-- of the records must have changed before, since themes lose titles that no share has.
 -- Deletes a category without uses. A category that loses a use and stays gets a new change
 -- position: before a failover of Postgres, other strides may have removed its last use, and
 -- consumers may have seen its removal.
@@ -211,12 +212,11 @@ begin
     uses = c.uses + excluded.uses,
     change_position = case when c.id = any (ids) then excluded.change_position else c.change_position end;
   if cardinality(lost) = 0 then return; end if;
-  lost := array(select c.title from feedback_category as c where c.workspace_id = ws and c.id = any (ids) and c.uses <= 0);
   delete from feedback_category as c where c.workspace_id = ws and c.id = any (ids) and c.uses <= 0;
-  perform lose_titles(ws, lost);
   ids := array(
     select g.id from unnest(ids) as g (id)
     where not exists (select from feedback_category as c where c.workspace_id = ws and c.id = g.id));
+  if cardinality(ids) > 0 then perform lose_titles(ws); end if;
   perform add_tombstones(ws, 'feedback_category', ids);
   perform end_alerts(ws, 'tag', ids);
 end $$;
