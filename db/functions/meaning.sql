@@ -226,6 +226,18 @@ begin
   where f.workspace_id = ws and f.id = record;
 end $$;
 
+-- Feedback that is like no other any more.
+create or replace function end_similar(ws uuid, unlike uuid[]) returns void
+  language plpgsql as $$
+declare
+  similar_ids uuid[] := array(
+    select distinct f.similar_id from feedback as f where f.workspace_id = ws and f.id = any (unlike) and f.similar_id is not null);
+begin
+  if cardinality(similar_ids) = 0 then return; end if;
+  update feedback set similar_id = null where workspace_id = ws and id = any (unlike);
+  perform leave_similar(ws, similar_ids);
+end $$;
+
 -- A feedback that is left alone has no similar one any more.
 create or replace function leave_similar(ws uuid, similar_ids uuid[]) returns void
   language plpgsql as $$

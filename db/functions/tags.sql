@@ -106,6 +106,10 @@ begin
   perform subtract_shares(ws, taught);
   perform add_shares(ws, tagger, tagged, taught);
   perform write_tags(ws, tagger, tagged, standing);
+  -- A similar text may be gone since the tagger read it.
+  perform leave_similar(ws, array(
+    select distinct t.similar_id from jsonb_to_recordset(tagged) as t (id uuid, similar_id uuid)
+    where t.similar_id is not null and t.id = any (standing)));
   select * into memory from tag_memory where workspace_id = ws;
   perform forget_oldest(ws, true, memory.judged_terms - most_terms);
   perform forget_oldest(ws, false, memory.terms - memory.judged_terms - most_terms);

@@ -119,6 +119,8 @@ describe('the address of a page', () => {
       'by=constructor',
       'similarId=1',
       'q=%20%2D',
+      'field.page=%00',
+      'name=%00',
       `q=${'x'.repeat(3_000)}`,
     ])
       assert.ok('problems' in readView(new URLSearchParams(query)), query)

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import { moveLike, readExamples, readLike } from '../../../db/tags/place-like.ts'
 import { themeCell } from '../../../meaning/cells.ts'
 import { fitExamples } from '../../../meaning/place-like.ts'
+import { findMeaning } from '../../../worker/meaning/find-meaning.ts'
 import { tag } from '../../../worker/tagging/tagging.ts'
 import { createPurgeRig, type PurgeRig } from '../../support/purge-rig.ts'
 import { hashKey, sharedSchema } from '../../support/schema.ts'
@@ -26,6 +27,7 @@ const INVOICES = ['March', 'April', 'May', 'June', 'July', 'August'].map(
   (month) => `I love how quickly the invoice of ${month} arrived!`,
 )
 
+const CHARGED = 'I was charged twice for my order and no one answers my letters about it.'
 const VISITS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday'].map((day) => `Visit of ${day}`)
 
 describe('the meaning of texts', () => {
@@ -129,17 +131,45 @@ describe('the meaning of texts', () => {
 
   it('have an id that nearly the same texts share, as long as there are two', async () => {
     const rig = await createPurgeRig(sql)
-    const text = 'I was charged twice for my order and no one answers my letters about it.'
     await rig.identify({ id: 'a', properties: {} })
     const more = { contactId: 'a', isExternalContactId: true }
-    const [one] = await submit(rig, [text, 'Something else entirely'], {})
-    const [other] = await submit(rig, [text.replace('letters', 'letter').toUpperCase()], more)
+    const [one] = await submit(rig, [CHARGED, 'Something else entirely'], {})
+    const [other] = await submit(rig, [CHARGED.replace('letters', 'letter').toUpperCase()], more)
     const found = await read(rig)
     assert.ok(found.get(one!)?.similar_id)
     assert.equal(found.get(one!)?.similar_id, found.get(other!)?.similar_id)
     assert.equal([...found.values()].filter(({ similar_id }) => similar_id !== null).length, 2)
     await rig.purge({ id: 'a' })
     assert.equal((await read(rig)).get(one!)?.similar_id, null)
+  })
+
+  const withSimilar = async (rig: PurgeRig): Promise<Found[]> =>
+    [...(await read(rig)).values()].filter(({ similar_id }) => similar_id !== null)
+
+  it('have no such id alone, when the other text is replaced', async () => {
+    const rig = await createPurgeRig(sql)
+    const sent = { source: 'Mail', sourceId: '1' }
+    await submit(rig, [CHARGED], sent)
+    await submit(rig, [CHARGED.toUpperCase()])
+    assert.equal((await withSimilar(rig)).length, 2)
+    await submit(rig, ['Something else entirely'], sent)
+    assert.deepEqual(await withSimilar(rig), [])
+  })
+
+  it('have no such id alone, when the other text is purged while the tagger reads', async () => {
+    const rig = await createPurgeRig(sql)
+    await rig.identify({ id: 'a', properties: {} })
+    await submit(rig, [CHARGED], { contactId: 'a', isExternalContactId: true })
+    const last = await rig.feedback({ description: CHARGED.toUpperCase() })
+    const findThenPurge: typeof findMeaning = async (...asked) => {
+      const found = await findMeaning(...asked)
+      await rig.purge({ id: 'a' })
+      return found
+    }
+    const { workspaceId } = rig.realm
+    await tag({ sql, hashKey, findMeaning: findThenPurge }, { workspaceId, feedbackIds: [last], conversationIds: [] })
+    assert.equal((await read(rig)).size, 1)
+    assert.deepEqual(await withSimilar(rig), [])
   })
 
   it('leave nothing of purged texts, and no theme that only they had', async () => {
