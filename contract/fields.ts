@@ -68,7 +68,7 @@ export const textOfAtMost = (characters: number) =>
 const isWithin = (value: string, characters: number): boolean =>
   value.length <= characters || [...value].length <= characters
 
-export const ownId = v.pipe(text, v.uuid('an own id'))
+export const ownId = v.pipe(text, v.uuid('an own id'), v.toLowerCase())
 
 /** A name, an email or a domain. It may be empty. */
 export const shortText = textOfAtMost(MAX_IDENTIFIER_CHARACTERS)

@@ -103,7 +103,7 @@ const scalesOf = async ({ site, reads }: PageAsked, spanned: Spanned): Promise<H
       bad. NPS, for a scale of 0 to 10, is the percentage of 9 or more, less that of 6 or less.
       ${isUnknown ? 'No mean counts ratings without a scale: an administrator gives it under Settings, or with npm run source.' : ''}
     </p>
-    ${rows.length === 0 ? html`<p>No source has ratings or settings.</p>` : table('Scales', columns, rows, HALF_TABLE_BYTES)}
+    ${rows.length === 0 ? html`<p>No source has ratings or settings.</p>` : table({ name: 'Scales', mostBytes: HALF_TABLE_BYTES }, columns, rows)}
   </section>`
 }
 
@@ -126,7 +126,7 @@ export const findPage = async ({ site, view, reads }: PageAsked): Promise<Insigh
   return {
     title: 'Find a name',
     main: html`<p>Names with ${html`<q>${label(name)}</q>`} in them: at most 20, the most similar first.</p>
-      ${rows.length === 0 ? html`<p>Nothing has this name.</p>` : table('Found', columns, rows)}
+      ${rows.length === 0 ? html`<p>Nothing has this name.</p>` : table({ name: 'Found' }, columns, rows)}
       ${name === '' ? html`` : words}`,
   }
 }

@@ -70,7 +70,7 @@ export const groupTable = (site: Site, spanned: Spanned, { name, by, groups, mos
       satisfactionOf(site, before, earlier),
     ]
   })
-  return table(name, columns, rows, mostBytes)
+  return table({ name, mostBytes }, columns, rows)
 }
 
 /** A mean of fewer ratings says too little. */

@@ -70,10 +70,9 @@ export const thatFit = <Item>(
 
 /** A table that becomes cards on a phone. Each cell has the name of its column there. */
 export const table = (
-  name: string,
+  { name, mostBytes = TABLE_BYTES }: { name: string; mostBytes?: number | undefined },
   columns: readonly ShownColumn[],
   rows: readonly (readonly Html[])[],
-  mostBytes = TABLE_BYTES,
 ): Html => {
   const body = rows.map(
     ([first, ...cells]) =>

@@ -98,7 +98,7 @@ export const trend = (site: Site, spanned: Spanned, steps: readonly SpanStep[]):
     <details>
       <summary>The charts as a table</summary>
       ${table(
-        name,
+        { name },
         [{ name: `${unit.slice(0, 1).toUpperCase()}${unit.slice(1)}` }, { name: 'Feedback' }, { name: 'Satisfaction' }],
         shown.map((step) => stepRow(site, spanned, step)),
       )}

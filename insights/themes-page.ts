@@ -81,7 +81,7 @@ const closedThemes = (site: Site, themes: readonly NamedTheme[]): Html => {
     ? html``
     : html`<section>
         <h2>Hidden and merged themes</h2>
-        ${table('Hidden and merged themes', [{ name: 'Theme' }, { name: 'State' }], rows)}
+        ${table({ name: 'Hidden and merged themes' }, [{ name: 'Theme' }, { name: 'State' }], rows)}
       </section>`
 }
 

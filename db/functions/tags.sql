@@ -82,7 +82,8 @@ end $$;
 
 -- Stores what was found in texts, and their shares, for the records whose text has not changed since the
 -- tagger read it. Tags of people stay. A repetition stores the same. Returns how many records it stored;
--- null if other themes have been opened since `known_themes`: then everything has to be found again.
+-- null if other themes have been opened since `known_themes`, or a theme is to be opened and a text has
+-- changed: then everything has to be found again.
 -- tagged: [{record, id, number, text_version, tags, teaches, judged, given, hashes, traits, tag_hashes,
 -- titles}], with the members of store_meaning.
 create or replace function store_tags(
@@ -100,6 +101,8 @@ begin
   if not lock_progress(ws) then return 0; end if;
   if not has_themes(ws, known_themes) then return null; end if;
   standing := standing_records(ws, tagged);
+  -- A theme may have been opened for a text that is gone.
+  if jsonb_array_length(others -> 'opened') > 0 and cardinality(standing) < jsonb_array_length(tagged) then return null; end if;
   perform store_meaning(ws, tagger, tagged, others, standing);
   taught := array(
     select t.id from jsonb_to_recordset(tagged) as t (id uuid, teaches boolean) where t.teaches and t.id = any (standing));

@@ -131,14 +131,15 @@ begin
   update theme as t set tag_hash = named.hash, title = named.title where t.workspace_id = ws and t.id = name_theme.theme_id;
 end $$;
 
--- Removes themes without a name and without a text.
+-- Removes themes without a text that no person has named, hidden or merged, and those without a name.
 create or replace function end_empty_themes(ws uuid) returns void
   language plpgsql
   set enable_seqscan = off
 as $$
 declare
   ended uuid[] := array(
-    select t.id from theme as t where t.workspace_id = ws and t.name is null
+    select t.id from theme as t where t.workspace_id = ws
+      and (t.name is null or t.given_name is null and not t.is_hidden and t.merged_into is null)
       and not exists (select from feedback as f where f.workspace_id = ws and f.theme_id = t.id)
       and not exists (select from conversation as c where c.workspace_id = ws and c.theme_id = t.id)
       and not exists (select from theme as o where o.workspace_id = ws and o.merged_into = t.id));

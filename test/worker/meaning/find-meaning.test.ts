@@ -143,6 +143,14 @@ describe('the meaning of texts', () => {
     assert.equal((await read(rig)).get(one!)?.similar_id, null)
   })
 
+  /** Purges the contact while the tagger holds its texts. */
+  const findThenPurge =
+    (rig: PurgeRig): typeof findMeaning =>
+    async (...asked) => {
+      const found = await findMeaning(...asked)
+      await rig.purge({ id: 'a' })
+      return found
+    }
   const withSimilar = async (rig: PurgeRig): Promise<Found[]> =>
     [...(await read(rig)).values()].filter(({ similar_id }) => similar_id !== null)
 
@@ -161,13 +169,11 @@ describe('the meaning of texts', () => {
     await rig.identify({ id: 'a', properties: {} })
     await submit(rig, [CHARGED], { contactId: 'a', isExternalContactId: true })
     const last = await rig.feedback({ description: CHARGED.toUpperCase() })
-    const findThenPurge: typeof findMeaning = async (...asked) => {
-      const found = await findMeaning(...asked)
-      await rig.purge({ id: 'a' })
-      return found
-    }
     const { workspaceId } = rig.realm
-    await tag({ sql, hashKey, findMeaning: findThenPurge }, { workspaceId, feedbackIds: [last], conversationIds: [] })
+    await tag(
+      { sql, hashKey, findMeaning: findThenPurge(rig) },
+      { workspaceId, feedbackIds: [last], conversationIds: [] },
+    )
     assert.equal((await read(rig)).size, 1)
     assert.deepEqual(await withSimilar(rig), [])
   })
@@ -196,6 +202,29 @@ describe('the meaning of texts', () => {
       await rig.purge({ id: 'a' })
       assert.deepEqual([...(await themes())], [])
     })
+
+  it('open no theme for texts that are purged while the tagger reads', async () => {
+    const rig = await createPurgeRig(sql)
+    const { workspaceId } = rig.realm
+    await rig.identify({ id: 'a', properties: {} })
+    const theirs = { contactId: 'a', isExternalContactId: true, tags: ['zorksecret'] }
+    const ids: string[] = []
+    for (const description of VISITS) ids.push(await rig.feedback({ description, ...theirs }))
+    await tag({ sql, hashKey, findMeaning: findThenPurge(rig) }, { workspaceId, feedbackIds: ids, conversationIds: [] })
+    assert.equal((await sql`select from theme where workspace_id = ${workspaceId}`).count, 0)
+  })
+
+  it('go with the last text of the theme, although another text has a tag that could name it', async () => {
+    const rig = await createPurgeRig(sql)
+    const { workspaceId } = rig.realm
+    await rig.identify({ id: 'a', properties: {} })
+    const theirs = { contactId: 'a', isExternalContactId: true }
+    await submit(rig, VISITS, { ...theirs, tags: ['gizmozap'] })
+    await submit(rig, ['Both of them'], { ...theirs, tags: ['gizmozap', 'lampqueue'] })
+    await submit(rig, ['One of them'], { tags: ['lampqueue'] })
+    await rig.purge({ id: 'a' })
+    assert.deepEqual([...(await sql`select name from theme where workspace_id = ${workspaceId}`)], [])
+  })
 
   it('keep the theme name while a text has its tag in another spelling', async () => {
     const rig = await createPurgeRig(sql)
