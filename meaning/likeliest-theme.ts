@@ -19,15 +19,8 @@ const USUAL_TEXTS = 2.5
 /** Small themes count as if they had so many texts more, or the largest would take too much. */
 const EVEN_TEXTS = 10
 
-/**
- * A name must fit the texts of its theme. So a theme takes by likeness at most so many texts, and as
- * many more as its tag has placed. If its tag has placed less than `LEAST_SHARE` of all texts, it takes
- * none.
- */
-const LIKE_TEXTS = 40
+/** A name must fit the texts of its theme: a theme whose tag has placed less of all texts takes none by likeness. */
 const LEAST_SHARE = 0.002
-/** A theme whose tag has placed this share of all texts takes each text that has waited long. */
-const STRONG_SHARE = 0.01
 
 /**
  * The likeliest theme by the terms, as a mixture of themes with independent terms. Undefined if the
@@ -54,16 +47,13 @@ export const likeliestTheme = (memory: Likeness, terms: readonly number[], isLon
   let found: number | undefined
   let best = -Infinity
   for (const [theme, score] of scores) {
-    const takes = score.isKnown && takesTexts(memory, score, isLong)
+    const takes = score.isKnown && score.sure >= LEAST_SHARE * memory.texts
     if (score.value <= best || (isLong && !takes)) continue
     best = score.value
     found = takes ? theme : undefined
   }
   return found
 }
-
-const takesTexts = ({ texts }: Likeness, { sure, like }: Pick<ThemeScore, 'sure' | 'like'>, isLong: boolean): boolean =>
-  (isLong && sure >= STRONG_SHARE * texts) || (sure >= LEAST_SHARE * texts && like < sure + LIKE_TEXTS)
 
 const NO_TEXTS: ReadonlyMap<Cell, number> = new Map()
 

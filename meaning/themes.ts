@@ -52,8 +52,8 @@ export const RECENT_TEXTS = 500
 const OPENING_TEXTS = 2
 /** A tag that is no plain word may be odd, or tell only a part of a subject: it needs so many texts more. */
 const ODD_TAG_TEXTS = 3
-/** With so many themes, each one more needs a text more: the last ones are for subjects that recur often. */
-const THEMES_OF_FEW = 24
+/** Each time that a workspace has so many themes more, the next ones need one text more. */
+const THEMES_PER_TEXT = 25
 /**
  * A theme with more than this share of all texts says little, such as `course` where all texts are
  * about courses. Its texts still open themes for their other tags, with so many texts more.
@@ -155,7 +155,7 @@ const openTheme = (
   const { themes, recent } = memory
   if (tags.length === 0 || themes.filter(({ isMerged = false }) => !isMerged).length >= MOST_THEMES) return false
   const others = isInLarge ? recent : recent.filter(({ hasTheme }) => !hasTheme)
-  const least = OPENING_TEXTS + Math.max(0, themes.length - THEMES_OF_FEW) + (isInLarge ? LARGE_THEME_TEXTS : 0)
+  const least = OPENING_TEXTS + Math.floor(themes.length / THEMES_PER_TEXT) + (isInLarge ? LARGE_THEME_TEXTS : 0)
   const at = subjects.findIndex((subject, place) => {
     if (subject.words.length === 0 || themeOfSubjects(memory, [subject]) !== undefined) return false
     const texts = 1 + others.filter((text) => text.tags.includes(tags[place]!)).length

@@ -123,8 +123,7 @@ test('a merged theme keeps getting texts, and a theme that a text has is never d
 
 test('a workspace has at most 40 open themes', () => {
   const memory = newThemes()
-  const tagOf = (at: number) => 500 + Math.floor(at / 20)
-  const texts = Array.from({ length: 900 }, (_, at) => textOf(at, [tagOf(at)], [tagOf(at)]))
+  const texts = Array.from({ length: 150 }, (_, at) => textOf(at, [Math.floor(at / 3)], [Math.floor(at / 3) + 500]))
   decide(memory, texts)
   assert.equal(memory.themes.length, 40)
 })
@@ -137,15 +136,6 @@ test('a tag opens a theme beside a theme of most texts, when more of its texts h
   assert.equal(decide(memory, [...courses, ...inQueue(20, 23)]).get('t22')!.theme, 1)
   assert.deepEqual(decide(memory, inQueue(23, 24)).get('t23'), { theme: 2, by: 'tag' })
   assert.equal(decide(memory, inQueue(24, 25)).get('t24')!.theme, 2)
-})
-
-test('a theme takes by likeness some texts, and as many more as its tag has placed', () => {
-  const memory = newThemes()
-  const others = Array.from({ length: 1000 }, (_, at) => textOf(at, [1000 + at]))
-  const cards = Array.from({ length: 5 }, (_, at) => textOf(2000 + at, [CARD, LOST], [CARD]))
-  const lost = Array.from({ length: 60 }, (_, at) => textOf(3000 + at, [LOST]))
-  const placed = decide(memory, [...others, ...cards, ...lost])
-  assert.equal([...placed.values()].filter(({ by }) => by === 'likeness').length, 45)
 })
 
 test('a theme whose tag has placed hardly any texts takes none by likeness', () => {
