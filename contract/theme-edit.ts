@@ -9,14 +9,15 @@ const name = v.pipe(
   v.check((value) => VISIBLE.test(value), 'a string that is not blank'),
   v.transform((value) => value.trim()),
 )
-const feedbackIds = (description: string) => about(list(ownId, MAX_THEME_FEEDBACKS, 'own ids of feedback'), description)
+const idsOfFeedback = (description: string) =>
+  about(list(ownId, MAX_THEME_FEEDBACKS, 'own ids of feedback'), description)
 
 /** Body of POST /themes. */
 export const newTheme = object(
   {
     name: about(name, 'The name.'),
     feedbackIds: about(
-      v.pipe(feedbackIds(''), v.minLength(1, 'an array with at least one id')),
+      v.pipe(idsOfFeedback(''), v.minLength(1, 'an array with at least one id')),
       'Own ids of feedback that a person puts into it: at least one that exists.',
     ),
   },
@@ -34,9 +35,9 @@ const EDITABLE = {
   ),
 } as const
 const PLACED = {
-  feedbackIds: about(v.nullish(feedbackIds('')), 'Own ids of feedback that a person puts into the theme.'),
+  feedbackIds: about(v.nullish(idsOfFeedback('')), 'Own ids of feedback that a person puts into the theme.'),
   removedFeedbackIds: about(
-    v.nullish(feedbackIds('')),
+    v.nullish(idsOfFeedback('')),
     'Own ids of feedback that gets the theme back that the service has given it.',
   ),
 } as const

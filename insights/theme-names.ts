@@ -21,7 +21,7 @@ export const readThemes = async (reads: InsightReads): Promise<NamedTheme[]> => 
     .toSorted((one, other) => (one.name < other.name ? -1 : 1))
 }
 
-/** One theme, also beyond those that `readThemes` reads. */
+/** One theme, which can be older than all that `readThemes` reads. */
 export const readTheme = async (reads: InsightReads, id: string): Promise<NamedTheme | undefined> => {
   const found = await reads.record('theme', id)
   return found && named(found.record as Theme)
