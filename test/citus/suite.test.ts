@@ -27,7 +27,8 @@ const FILES = [
   'worker/apply/apply-strides',
   'worker/maintenance',
   'worker/remove-purged',
-  'worker/tagging/meaning',
+  'worker/meaning/find-meaning',
+  'worker/meaning/forgotten-meaning',
   'worker/webhooks/deliver',
 ]
 /** A history takes a second or more. */
