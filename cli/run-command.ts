@@ -18,8 +18,9 @@ import {
   type Settings,
   withSecretFiles,
 } from '../runtime/settings.ts'
-import { closeQueues, type JobQueues, openQueues } from '../queue/jobs/job-queues.ts'
-import { connectForCommand, isRefusedByRedis, type RedisClient } from '../queue/redis/connect-redis.ts'
+import type { JobQueues } from '../queue/jobs/job-queues.ts'
+import type { RedisClient } from '../queue/redis/connect-redis.ts'
+import { isRefusedByRedis } from '../queue/redis/refusal-of-redis.ts'
 
 type OpenRedis = { redis: RedisClient; prefix: string }
 
@@ -158,6 +159,8 @@ const runConnected = async (command: Command, { values, run, environment }: Conn
   opened.defer(() => sql.end({ timeout: 5 }))
   const openRedis: CommandContext['openRedis'] = async () => {
     const { REDIS_URL, REDIS_PREFIX } = read(['REDIS_URL', 'REDIS_PREFIX'])
+    // The clients of Redis take long to load, and many commands use Postgres alone.
+    const { connectForCommand } = await import('../queue/redis/connect-redis.ts')
     const redis = await connectForCommand(REDIS_URL).catch((error: unknown) => {
       throw new CommandError(inOneLine(explainRedis(error)))
     })
@@ -177,6 +180,7 @@ const runConnected = async (command: Command, { values, run, environment }: Conn
     openRedis,
     openQueues: async () => {
       const { redis, prefix } = await openRedis()
+      const { closeQueues, openQueues } = await import('../queue/jobs/job-queues.ts')
       const queues = openQueues(redis, prefix)
       opened.defer(() => closeQueues(queues))
       return { redis, prefix, queues }
