@@ -159,11 +159,7 @@ const runConnected = async (command: Command, { values, run, environment }: Conn
   opened.defer(() => sql.end({ timeout: 5 }))
   const openRedis: CommandContext['openRedis'] = async () => {
     const { REDIS_URL, REDIS_PREFIX } = read(['REDIS_URL', 'REDIS_PREFIX'])
-    // The clients of Redis take long to load, and many commands use Postgres alone.
-    const { connectForCommand } = await import('../queue/redis/connect-redis.ts')
-    const redis = await connectForCommand(REDIS_URL).catch((error: unknown) => {
-      throw new CommandError(inOneLine(explainRedis(error)))
-    })
+    const redis = await connectToRedis(REDIS_URL)
     opened.defer(() => redis.disconnect())
     return { redis, prefix: REDIS_PREFIX }
   }
@@ -188,6 +184,14 @@ const runConnected = async (command: Command, { values, run, environment }: Conn
   }
   await run(context).catch((error: unknown) => explainUnlessMigrated(sql, error))
   await opened.disposeAsync()
+}
+
+/** The clients of Redis take long to load, and many commands use Postgres alone. */
+const connectToRedis = async (url: string): Promise<RedisClient> => {
+  const { connectForCommand } = await import('../queue/redis/connect-redis.ts')
+  return connectForCommand(url).catch((error: unknown) => {
+    throw new CommandError(inOneLine(explainRedis(error)))
+  })
 }
 
 const argumentsFrom = (values: ParsedValues): Pick<CommandContext, 'values' | 'valuesOf' | 'hasFlag'> => ({
