@@ -123,7 +123,8 @@ const changeOf = (subject: AlertSubject, { people, expected }: WindowComparison)
   return expected <= MOST_EXPECTED_OF_NEW * people ? 'new' : 'grown'
 }
 
-const LEAST_RATED = 4
+/** So many ratings of an account in each of the compared times. */
+export const LEAST_RATED = 4
 /** An account was satisfied if at most this part of its ratings was bad; it is unhappy if this part is. */
 const [SATISFIED, UNHAPPY] = [0.25, 0.6]
 /** What all accounts say of one account counts as much as so many of its own ratings. */

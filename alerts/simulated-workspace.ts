@@ -14,7 +14,7 @@ const WEEKDAYS = [1.3, 1.25, 1.2, 1.15, 1, 0.6, 0.5]
 /** Another source has its reviews at the weekend. */
 const WEEKDAYS_OF_REVIEWS = [0.8, 0.8, 0.8, 0.9, 1.1, 1.3, 1.3]
 /** Office hours have nearly all texts. */
-const HOURS = 10
+export const HOURS_OF_DAY = 10
 const [THEMES, TAGS_OF_THEME, ACCOUNTS, PEOPLE] = [40, 10, 150, 1_500]
 const KINDS = ['problem', 'request', 'praise', 'question', 'other']
 const WITH_CONTACT = 0.7
@@ -91,7 +91,7 @@ export class SimulatedWorkspace {
   /** Adds the texts of the next hour of the day. */
   passHour(hour: number): void {
     for (const source of SOURCES) {
-      const mean = (this.options.textsOfDay * source.part * source.weekdays[this.#day % 7]!) / HOURS
+      const mean = (this.options.textsOfDay * source.part * source.weekdays[this.#day % 7]!) / HOURS_OF_DAY
       this.#addTexts(source.name, this.random.poisson(mean), { hour, isImport: false })
     }
     for (const event of this.options.events)
@@ -208,5 +208,3 @@ const growTo = (themes: Map<string, number>, theme: string, share: number): void
   themes.set(theme, (share / (1 - share)) * sumOfValues(themes))
 }
 const sumOfValues = (of: ReadonlyMap<string, number>): number => [...of.values()].reduce((all, each) => all + each, 0)
-
-export const HOURS_OF_DAY = HOURS

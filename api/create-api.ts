@@ -28,7 +28,7 @@ import { keepHistory } from './operators/overview/history.ts'
 import { createOverview } from './operators/overview/overview.ts'
 import type { ReadDependencies } from './reads/reads.ts'
 import { createReadsInHand } from './reads/reads-in-hand.ts'
-import { withinReadTime } from './reads/within-read-time.ts'
+import { withinQueryTime } from './within-query-time.ts'
 import { type Handler, READS_TRAILERS } from './serve.ts'
 import { createBodiesInHand } from './http/bodies-in-hand.ts'
 import { countWaiting, type PressureWatch, watchPressure } from './submit/pressure.ts'
@@ -119,20 +119,20 @@ const createReadDependencies = (
     },
     onFault,
     stop,
-    readRecord: async (workspaceId, name) => (await withinReadTime(readRecords(sql, workspaceId, [name])))[0],
-    currentId: (workspaceId, name) => withinReadTime(currentId(sql, workspaceId, name)),
-    countFeedback: (request) => withinReadTime(countFeedback(sql, withStoredHashes(hashKey, request))),
-    readList: (request) => withinReadTime(readList(sql, withStoredHashes(hashKey, request))),
-    listSources: (...asked) => withinReadTime(listSources(sql, ...asked)),
-    listFields: (workspaceId) => withinReadTime(listFields(sql, workspaceId)),
-    readChanges: (workspaceId, wanted) => withinReadTime(readChanges(sql, workspaceId, wanted)),
+    readRecord: async (workspaceId, name) => (await withinQueryTime(readRecords(sql, workspaceId, [name])))[0],
+    currentId: (workspaceId, name) => withinQueryTime(currentId(sql, workspaceId, name)),
+    countFeedback: (request) => withinQueryTime(countFeedback(sql, withStoredHashes(hashKey, request))),
+    readList: (request) => withinQueryTime(readList(sql, withStoredHashes(hashKey, request))),
+    listSources: (...asked) => withinQueryTime(listSources(sql, ...asked)),
+    listFields: (workspaceId) => withinQueryTime(listFields(sql, workspaceId)),
+    readChanges: (workspaceId, wanted) => withinQueryTime(readChanges(sql, workspaceId, wanted)),
   }
 }
 
 const setSourceIn =
   ({ sql }: Resources): AppDependencies['setSource'] =>
   (...asked) =>
-    withinReadTime(storeSource(sql, ...asked))
+    withinQueryTime(storeSource(sql, ...asked))
 
 /** Few processes show the board, which takes long to load. */
 const boardOf = (queues: JobQueues, onFault: OnFault): Handler => {
@@ -180,7 +180,7 @@ const createReceiptSources = ({
 }: Resources): Pick<AppDependencies['receipts'], 'findStored' | 'findQueued'> => {
   const { findQueued } = createLog(redis, config.REDIS_PREFIX)
   return {
-    findStored: (workspaceId, id) => withinReadTime(findReceipt(sql, workspaceId, id)),
+    findStored: (workspaceId, id) => withinQueryTime(findReceipt(sql, workspaceId, id)),
     findQueued,
   }
 }

@@ -22,18 +22,13 @@ import type { ApiConfig } from './config.ts'
 import { createResolveFeedbackId } from './resolve-feedback-id.ts'
 import { createResolveReferences } from './resolve-references.ts'
 import { canStillAnswer } from './serve.ts'
+import { withinQueryTime } from './within-query-time.ts'
 import { createAwaitFinished } from './submit/await-finished.ts'
 import { createAwaitProgress, type FindProgress } from './submit/await-progress.ts'
 import { createEmptyBuckets } from './submit/rate-limit.ts'
 import type { IntakeDependencies } from './submit/intake.ts'
 import type { PressureWatch } from './submit/pressure.ts'
 
-/**
- * The limit of a look-up without which there is no answer. Longer than the time-out of a statement,
- * so that Postgres cancels a slow statement first. Behind a pooler in mode `transaction`, the
- * time-out of the role counts, and a statement can outlast the answer.
- */
-export const NEEDED_WITHIN_MS = 6_000
 /** The limit of a look-up whose result an answer can leave out: short, since Postgres may hang. */
 const LOOK_UP_TIMEOUT_MS = 1_250
 const MINUTE_MS = 60_000
@@ -73,7 +68,7 @@ export const createIntake = (resources: Resources, shared: SharedParts): IntakeD
   onNewConnection(resources.admitting, floor.forget)
   const use = createTokenUse((hashes) => noteTokensUsed(sql, hashes), Date.now)
   const findTokens = async (hashes: readonly string[]) => {
-    const holders = await withinTime(findTokenHolders(sql, hashes), NEEDED_WITHIN_MS)
+    const holders = await withinQueryTime(findTokenHolders(sql, hashes))
     use.note(holders.keys())
     return holders
   }
@@ -92,9 +87,8 @@ export const createIntake = (resources: Resources, shared: SharedParts): IntakeD
     admit: createAdmitTo(resources, floor, wake),
     resolveReferences: createResolveReferences(lookUp),
     resolveFeedbackId: createResolveFeedbackId({ ...lookUp, hadPurges: floor.hadPurges }),
-    canPurgeMatch: (workspaceId, wanted) =>
-      withinTime(canPurgeMatch(sql, { hashKey, workspaceId }, wanted), NEEDED_WITHIN_MS),
-    hasFeedback: (workspaceId, id) => withinTime(hasFeedback(sql, workspaceId, id), NEEDED_WITHIN_MS),
+    canPurgeMatch: (workspaceId, wanted) => withinQueryTime(canPurgeMatch(sql, { hashKey, workspaceId }, wanted)),
+    hasFeedback: (workspaceId, id) => withinQueryTime(hasFeedback(sql, workspaceId, id)),
     awaitProgress,
     awaitFinished: createAwaitFinished(awaitProgress),
     emptyBuckets: createEmptyBuckets(steadily),

@@ -3,7 +3,7 @@ import { isDateTime, isUnset } from './date-time.ts'
 import { checkFreeMembers, type FreeMember, KEPT_NUMBER, type Violation } from './free-members.ts'
 import { isPlaceholder } from './identity/placeholders.ts'
 import { isJsonObject, type JsonObject } from './json.ts'
-import { MAX_AMOUNT, MAX_IDENTIFIER_CHARACTERS, MAX_REPORTED_PROBLEMS } from './limits.ts'
+import { MAX_AMOUNT, MAX_IDENTIFIER_CHARACTERS, MAX_REPORTED_PROBLEMS, MIN_AMOUNT } from './limits.ts'
 import { MISSING } from './check-body.ts'
 
 // The kinds of field that the interface knows. Every message but `MISSING` says the expected form:
@@ -23,7 +23,7 @@ export const unflattenFlag = (member: string) =>
       `that cannot be nested stays as it was, and so does a key that begins with \`$\`. Concerns \`${member}\`.`,
   )
 /**
- * A contract value in an open object. This schema checks only the bound, since `checkFreeMembers`
+ * A contract value in an open object. This schema checks only the bounds, since `checkFreeMembers`
  * refuses the numbers of such an object that a double does not keep.
  */
 export const openAmount = v.pipe(
@@ -31,6 +31,10 @@ export const openAmount = v.pipe(
   v.check(
     (value) => !Number.isFinite(value) || Math.abs(value) <= MAX_AMOUNT,
     `a number from -${MAX_AMOUNT.toExponential()} to ${MAX_AMOUNT.toExponential()}`,
+  ),
+  v.check(
+    (value) => value === 0 || !(Math.abs(value) < MIN_AMOUNT),
+    `0 or at least ${MIN_AMOUNT.toExponential()} away from it`,
   ),
   v.metadata({ minimum: -MAX_AMOUNT, maximum: MAX_AMOUNT }),
 )
@@ -64,7 +68,7 @@ export const textOfAtMost = (characters: number) =>
 const isWithin = (value: string, characters: number): boolean =>
   value.length <= characters || [...value].length <= characters
 
-export const ownId = v.pipe(text, v.uuid('an own id'))
+export const ownId = v.pipe(text, v.uuid('an own id'), v.toLowerCase())
 
 /** A name, an email or a domain. It may be empty. */
 export const shortText = textOfAtMost(MAX_IDENTIFIER_CHARACTERS)

@@ -7,6 +7,8 @@ export const MAX_IDENTIFIER_CHARACTERS = 512
  * overflow in Postgres.
  */
 export const MAX_AMOUNT = 1e15
+/** The smallest rating or contract value besides 0. The satisfaction of far smaller ones would underflow in Postgres. */
+export const MIN_AMOUNT = 1e-100
 export const MAX_TAGS = 100
 /** The most feedback that one edit puts into a theme, or takes out of it. */
 export const MAX_THEME_FEEDBACKS = 500

@@ -3,9 +3,10 @@ import { about, flag, list, object, ownId, textOfAtMost } from './fields.ts'
 import type { JsonObject } from './json.ts'
 import { MAX_THEME_FEEDBACKS, MAX_TAG_CHARACTERS } from './limits.ts'
 
+const VISIBLE = /[\p{L}\p{N}\p{P}\p{S}]/u
 const name = v.pipe(
   textOfAtMost(MAX_TAG_CHARACTERS),
-  v.check((value) => value.trim() !== '', 'a string that is not blank'),
+  v.check((value) => VISIBLE.test(value), 'a string that is not blank'),
   v.transform((value) => value.trim()),
 )
 const feedbackIds = (description: string) => about(list(ownId, MAX_THEME_FEEDBACKS, 'own ids of feedback'), description)
@@ -14,7 +15,10 @@ const feedbackIds = (description: string) => about(list(ownId, MAX_THEME_FEEDBAC
 export const newTheme = object(
   {
     name: about(name, 'The name.'),
-    feedbackIds: feedbackIds('Own ids of feedback that a person puts into it: at least one that exists.'),
+    feedbackIds: about(
+      v.pipe(feedbackIds(''), v.minLength(1, 'an array with at least one id')),
+      'Own ids of feedback that a person puts into it: at least one that exists.',
+    ),
   },
   { description: 'A theme that a person makes from feedback.' },
 )
@@ -44,7 +48,15 @@ const RULES = {
     if (!MEMBERS.some((member) => record[member] !== undefined))
       return [{ path: [], expected: `an object with ${MEMBERS.join(', ')} or several of them` }]
     const isOwn = record['id'] !== undefined && record['mergedInto'] === record['id']
-    return isOwn ? [{ path: ['mergedInto'], expected: 'the id of another theme' }] : []
+    const { feedbackIds, removedFeedbackIds } = record
+    const isBoth =
+      Array.isArray(feedbackIds) &&
+      Array.isArray(removedFeedbackIds) &&
+      feedbackIds.some((each) => removedFeedbackIds.includes(each))
+    return [
+      ...(isOwn ? [{ path: ['mergedInto'], expected: 'the id of another theme' }] : []),
+      ...(isBoth ? [{ path: ['removedFeedbackIds'], expected: 'without the ids of feedbackIds' }] : []),
+    ]
   },
 }
 

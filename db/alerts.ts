@@ -45,11 +45,11 @@ export const countAlertDay = async (sql: Sql, workspaceId: string, day: string):
 export const readAlertCounts = (
   sql: Sql,
   { workspaceId, firstDay, today }: LookDays,
-  leastPeople: number,
+  leastRecent: number,
 ): Promise<StoredCount[]> =>
   sql<StoredCount[]>`
     select subject, key, source, to_json(days) as days, to_json(people) as people
-    from read_alert_counts(${workspaceId}::uuid, ${firstDay}::date, ${today}::date, ${leastPeople}::int)`.execute()
+    from read_alert_counts(${workspaceId}::uuid, ${firstDay}::date, ${today}::date, ${leastRecent}::int)`.execute()
 
 /** How many keys of each subject have so many people. */
 export const countAlertKeys = async (

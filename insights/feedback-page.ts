@@ -17,10 +17,10 @@ import {
   type InsightPage,
   type Site,
 } from './site.ts'
-import { readListed, textList } from './text-list.ts'
+import { ifShort, readListed, textList } from './text-list.ts'
 import { readThemes } from './theme-names.ts'
 
-const TEXT_BYTES = 30_000
+const TEXT_BYTES = 20_000
 const OTHERS = 5
 
 /** One feedback with all that belongs to it. */
@@ -72,8 +72,8 @@ const facts = async (
     ${fact('Kind', kind === undefined ? html`–` : feedbackLink(site, { kind }, kind))}
     ${fact('Mood', html`${decimal(mood)}`)}
     ${fact('Theme', themeId === undefined ? html`–` : html`${linkTo(site, { path: `/themes/${themeId}` }, label(themeName ?? '(no name)'))} (by ${themeBy ?? 'tag'})`)}
-    ${fact('Tags', html`${tags.slice(0, 40).map((tag) => html`<span class="tag">${feedbackLink(site, { tag }, label(tag))}</span> `)}`)}
-    ${Object.entries(fields).map(([name, value]) => fact(name, feedbackLink(site, { [`field.${name}`]: textOf(value) }, label(textOf(value)))))}
+    ${fact('Tags', html`${tags.slice(0, 40).map((tag) => html`<span class="tag">${feedbackLink(site, ifShort(tag, { tag }), label(tag))}</span> `)}`)}
+    ${Object.entries(fields).map(([name, value]) => fact(name, feedbackLink(site, ifShort(textOf(value), { [`field.${name}`]: textOf(value) }), label(textOf(value)))))}
     ${feedback.isHidden === true ? fact('Hidden', html`A person has hidden it: it is in no count.`) : html``}
     ${context?.sourceData ? fact('Source data', html`<code>${cut(context.sourceData, MOST_JSON_CHARACTERS)}</code>`) : html``}
   </dl>`

@@ -1,8 +1,9 @@
+import { Buffer } from 'node:buffer'
 import { FIELD_PREFIX } from '../contract/feedback-filters.ts'
 import { TEXT_KINDS } from '../contract/kinds-of-texts.ts'
 import type { RecordKind } from '../contract/record-schemas.ts'
 import { html, type Html } from './html.ts'
-import { cut, label } from './parts.ts'
+import { cut, label, thatFit } from './parts.ts'
 import type { InsightReads } from './reads.ts'
 import type { PageAsked } from './site.ts'
 import { readThemes } from './theme-names.ts'
@@ -93,12 +94,20 @@ const dayInput = (name: string, text: string, query: ViewQuery): Html => {
 const textInput = (name: string, text: string, query: ViewQuery): Html =>
   html`<label>${text} <input name="${name}" value="${valueOf(query, name)}" maxlength="512" /></label>`
 
+/** The bytes of the choices of a list, and those of the element of one of them. */
+const [MOST_BYTES, OPTION_BYTES] = [12_000, 30]
+
 type Choosing = { name: string; text: string; choices: readonly FilterChoice[]; none?: string }
 
 export const choiceOf = ({ name, text, choices, none = 'any' }: Choosing, query: ViewQuery): Html => {
   const given = valueOf(query, name)
-  const isOther = given !== '' && !choices.some(({ value }) => value === given)
-  const all = isOther ? [...choices, { value: given, name: given }] : choices
+  const fitting = thatFit(
+    choices,
+    ({ value, name: shown }) => Buffer.byteLength(value) + Buffer.byteLength(shown) + OPTION_BYTES,
+    MOST_BYTES,
+  )
+  const isOther = given !== '' && !fitting.some(({ value }) => value === given)
+  const all = isOther ? [...fitting, { value: given, name: given }] : fitting
   return html`<label
     >${text}
     <select name="${name}">

@@ -3,7 +3,7 @@ import type { SpanOrder } from '../db/reads/spans.ts'
 import { filterForm } from './filter-form.ts'
 import { groupName, groupTable, inOrder, shownOf } from './group-table.ts'
 import { html, type Html } from './html.ts'
-import { decimal, label, number, plural, signed, table } from './parts.ts'
+import { decimal, HALF_TABLE_BYTES, label, number, plural, signed, table } from './parts.ts'
 import { type PageAsked, feedbackLink, linkTo, type InsightPage, type Site } from './site.ts'
 import { spansOf, spanText, tiles, trend } from './spans.ts'
 import { orderLinks, orderOf } from './themes-page.ts'
@@ -69,7 +69,7 @@ export const sourcesPage = async (asked: PageAsked): Promise<InsightPage> => {
   const main = html`${await spanText(asked, spanned)} ${await filterForm(asked, { path: '/sources', hasSpan: true })}
     <section>
       <h2>Feedback and satisfaction</h2>
-      ${groupTable(site, spanned, { name: 'Sources', by: 'source', groups })}
+      ${groupTable(site, spanned, { name: 'Sources', by: 'source', groups, mostBytes: HALF_TABLE_BYTES })}
       ${shownOf(groups.length, spans.of[0]!.found, 'source')}
     </section>
     ${await scalesOf(asked, spanned)}
@@ -103,7 +103,7 @@ const scalesOf = async ({ site, reads }: PageAsked, spanned: Spanned): Promise<H
       bad. NPS, for a scale of 0 to 10, is the percentage of 9 or more, less that of 6 or less.
       ${isUnknown ? 'No mean counts ratings without a scale: an administrator gives it under Settings, or with npm run source.' : ''}
     </p>
-    ${rows.length === 0 ? html`<p>No source has ratings or settings.</p>` : table('Scales', columns, rows)}
+    ${rows.length === 0 ? html`<p>No source has ratings or settings.</p>` : table({ name: 'Scales', mostBytes: HALF_TABLE_BYTES }, columns, rows)}
   </section>`
 }
 
@@ -126,7 +126,7 @@ export const findPage = async ({ site, view, reads }: PageAsked): Promise<Insigh
   return {
     title: 'Find a name',
     main: html`<p>Names with ${html`<q>${label(name)}</q>`} in them: at most 20, the most similar first.</p>
-      ${rows.length === 0 ? html`<p>Nothing has this name.</p>` : table('Found', columns, rows)}
+      ${rows.length === 0 ? html`<p>Nothing has this name.</p>` : table({ name: 'Found' }, columns, rows)}
       ${name === '' ? html`` : words}`,
   }
 }

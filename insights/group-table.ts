@@ -2,7 +2,7 @@ import type { Figures } from '../db/reads/counts.ts'
 import type { Dimension } from '../db/reads/dimensions.ts'
 import type { SpanGroup, SpanGroups, SpanOrder } from '../db/reads/spans.ts'
 import { html, type Html } from './html.ts'
-import { bar, badOf, changeOf, type ShownColumn, label, number, percent, plural, rowsWithin, table } from './parts.ts'
+import { bar, badOf, changeOf, type ShownColumn, label, number, percent, plural, table } from './parts.ts'
 import { feedbackLink, linkTo, type Site } from './site.ts'
 import { filterOf, type ViewQuery, type Spanned, within } from './view.ts'
 
@@ -70,7 +70,7 @@ export const groupTable = (site: Site, spanned: Spanned, { name, by, groups, mos
       satisfactionOf(site, before, earlier),
     ]
   })
-  return table(name, columns, mostBytes === undefined ? rows : rowsWithin(rows, mostBytes))
+  return table({ name, mostBytes }, columns, rows)
 }
 
 /** A mean of fewer ratings says too little. */

@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer'
 import type { Figures } from '../db/reads/counts.ts'
 import { html, type Html } from './html.ts'
 
@@ -52,21 +53,37 @@ export const label = (text: string): Html => html`<bdi>${cut(text)}</bdi>`
 export type ShownColumn = { readonly name: string; readonly isText?: boolean }
 
 /** Long names make long addresses. A table ends before the row that would not fit. */
-const TABLE_BYTES = 60_000
+const TABLE_BYTES = 45_000
+/** For pages with several tables. */
+export const HALF_TABLE_BYTES = 22_000
 export const SMALL_TABLE_BYTES = 10_000
 
-/** The first rows that fit. */
-export const rowsWithin = (rows: readonly (readonly Html[])[], mostBytes: number): (readonly Html[])[] => {
+/** The first items whose HTML has at most so many bytes together. */
+export const thatFit = <Item>(
+  items: readonly Item[],
+  bytesOfItem: (item: Item) => number,
+  mostBytes: number,
+): Item[] => {
   let bytes = 0
-  return rows.filter((cells) => {
-    for (const cell of cells) bytes += cell.html.length
-    return bytes <= mostBytes
-  })
+  return items.filter((item) => (bytes += bytesOfItem(item)) <= mostBytes)
 }
 
 /** A table that becomes cards on a phone. Each cell has the name of its column there. */
-export const table = (name: string, columns: readonly ShownColumn[], rows: readonly (readonly Html[])[]): Html =>
-  html`<table class="cards">
+export const table = (
+  { name, mostBytes = TABLE_BYTES }: { name: string; mostBytes?: number | undefined },
+  columns: readonly ShownColumn[],
+  rows: readonly (readonly Html[])[],
+): Html => {
+  const body = rows.map(
+    ([first, ...cells]) =>
+      html`<tr>
+        <th scope="row">${first!}</th>
+        ${cells.map((cell, at) => html`<td data-name="${columns[at + 1]!.name}">${cell}</td>`)}
+      </tr> `,
+  )
+  const shown = thatFit(body, (row) => Buffer.byteLength(row.html), mostBytes)
+  const left = rows.length - shown.length
+  return html`<table class="cards">
     <caption>
       ${name}
     </caption>
@@ -76,15 +93,21 @@ export const table = (name: string, columns: readonly ShownColumn[], rows: reado
       </tr>
     </thead>
     <tbody>
-      ${rowsWithin(rows, TABLE_BYTES).map(
-        ([first, ...cells]) =>
-          html`<tr>
-            <th scope="row">${first!}</th>
-            ${cells.map((cell, at) => html`<td data-name="${columns[at + 1]!.name}">${cell}</td>`)}
-          </tr> `,
-      )}
+      ${shown}
     </tbody>
+    ${
+      left === 0
+        ? html``
+        : html`<tfoot>
+            <tr>
+              <td colspan="${columns.length}">
+                ${plural(left, 'more row')}, left out since the page would be too large.
+              </td>
+            </tr>
+          </tfoot>`
+    }
   </table>`
+}
 
 /** A value as a column of a table shows it, with a bar. */
 export const bar = (shown: Html, share: number): Html =>

@@ -74,9 +74,11 @@ const changeNote = (before: number, after: number): string => {
 export const trend = (site: Site, spanned: Spanned, steps: readonly SpanStep[]): Html => {
   const { unit } = spanned
   const shown = everyStep(spanned, steps)
+  const isCut = shown.length === MOST_STEPS
   const name = `Feedback each ${unit}`
   return html`<section>
     <h2>Over time</h2>
+    ${isCut ? html`<p class="note">The charts show at most ${MOST_STEPS} months, up to the latest feedback.</p>` : html``}
     <div class="charts">
       <figure>
         <figcaption>${name}</figcaption>
@@ -96,7 +98,7 @@ export const trend = (site: Site, spanned: Spanned, steps: readonly SpanStep[]):
     <details>
       <summary>The charts as a table</summary>
       ${table(
-        name,
+        { name },
         [{ name: `${unit.slice(0, 1).toUpperCase()}${unit.slice(1)}` }, { name: 'Feedback' }, { name: 'Satisfaction' }],
         shown.map((step) => stepRow(site, spanned, step)),
       )}
@@ -104,23 +106,38 @@ export const trend = (site: Site, spanned: Spanned, steps: readonly SpanStep[]):
   </section>`
 }
 
-const MOST_STEPS = 400
+/** Five years by month. Spans by day or week have fewer steps. */
+const MOST_STEPS = 60
 
-/** The steps of the later span without gaps. */
+/** The steps of the later span without gaps; of a longer span, those up to the latest feedback. */
 const everyStep = ({ after, unit }: Spanned, steps: readonly SpanStep[]): SpanStep[] => {
-  const known = new Map(steps.map((step) => [step.key, step]))
+  const known = new Map(steps.filter((step) => step.after.feedback > 0).map((step) => [step.key, step]))
   const none = { feedback: 0, rated: 0, satisfaction: null, bad: null }
-  const at = new Date(`${dayOf(after.from)}T00:00:00Z`)
-  if (unit === 'week') at.setUTCDate(at.getUTCDate() - ((at.getUTCDay() + 6) % 7))
-  if (unit === 'month') at.setUTCDate(1)
+  const start = startOfStep(dayOf(after.from), unit)
+  const latest = [...known.keys()].reduce((one, other) => (one > other ? one : other), dayOf(start.toISOString()))
+  const earliest = moved(new Date(latest), unit, 1 - MOST_STEPS)
   const all: SpanStep[] = []
+  let at = earliest > start ? earliest : start
   while (at.toISOString() < after.to && all.length < MOST_STEPS) {
     const key = dayOf(at.toISOString())
     all.push(known.get(key) ?? { key, before: none, after: none })
-    if (unit === 'month') at.setUTCMonth(at.getUTCMonth() + 1)
-    else at.setUTCDate(at.getUTCDate() + (unit === 'week' ? 7 : 1))
+    at = moved(at, unit, 1)
   }
   return all
+}
+
+const startOfStep = (day: string, unit: SpanUnit): Date => {
+  const at = new Date(`${day}T00:00:00Z`)
+  if (unit === 'week') at.setUTCDate(at.getUTCDate() - ((at.getUTCDay() + 6) % 7))
+  if (unit === 'month') at.setUTCDate(1)
+  return at
+}
+
+const moved = (from: Date, unit: SpanUnit, steps: number): Date => {
+  const at = new Date(from)
+  if (unit === 'month') at.setUTCMonth(at.getUTCMonth() + steps)
+  else at.setUTCDate(at.getUTCDate() + steps * (unit === 'week' ? 7 : 1))
+  return at
 }
 
 const pointOf = ({ key, after }: SpanStep, unit: SpanUnit, value: number | null): ChartPoint => ({

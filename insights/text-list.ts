@@ -6,10 +6,10 @@ import { html, type Html } from './html.ts'
 import { cut, decimal, label, percent, plural, QUOTE_BYTES, timeOf } from './parts.ts'
 import type { InsightReads } from './reads.ts'
 import { feedbackLink, linkTo, type Site } from './site.ts'
+import type { ViewQuery } from './view.ts'
 
 export const TEXTS_OF_A_PAGE = 20
 const MOST_TAGS = 4
-/** A longer tag is no link here: its address would have thousands of bytes. */
 const MOST_LINKED = 60
 /** A call for a page looks at a bounded number of records, and can return few of them. */
 const MOST_CALLS = 5
@@ -92,6 +92,10 @@ const quote = (site: Site, feedback: Feedback, { similar, isChosen }: { similar:
     </p>`
 }
 
+/** A longer text is no link: its address would have thousands of bytes. */
+export const ifShort = (text: string, query: ViewQuery): ViewQuery | undefined =>
+  text.length > MOST_LINKED ? undefined : query
+
 /** Who gave the feedback. */
 export const authorOf = (site: Site, { customerId, customerName, accountId, accountName }: Feedback): Html => {
   const customer =
@@ -120,5 +124,5 @@ export const factsOf = (
       ? html``
       : html` · ${feedbackLink(site, { projectId: rest.projectId }, label(rest.projectName ?? ''))}`
   }${rest.isHidden === true ? html` · <strong>hidden</strong>` : html``}
-  ${tags.slice(0, MOST_TAGS).map((tag) => html`<span class="tag">${feedbackLink(site, tag.length > MOST_LINKED ? undefined : { tag }, label(tag))}</span> `)}
+  ${tags.slice(0, MOST_TAGS).map((tag) => html`<span class="tag">${feedbackLink(site, ifShort(tag, { tag }), label(tag))}</span> `)}
   ${tags.length > MOST_TAGS ? `and ${tags.length - MOST_TAGS} more tags` : ''}`

@@ -15,7 +15,7 @@ import {
 } from './site.ts'
 import { spansOf, spanText, tiles, trend } from './spans.ts'
 import { CHOSEN, readListed, textList, TEXTS_OF_A_PAGE } from './text-list.ts'
-import { type NamedTheme, readThemes } from './theme-names.ts'
+import { type NamedTheme, readTheme, readThemes } from './theme-names.ts'
 import { type ViewQuery, spannedOf } from './view.ts'
 
 const MOST = 60
@@ -81,7 +81,7 @@ const closedThemes = (site: Site, themes: readonly NamedTheme[]): Html => {
     ? html``
     : html`<section>
         <h2>Hidden and merged themes</h2>
-        ${table('Hidden and merged themes', [{ name: 'Theme' }, { name: 'State' }], rows)}
+        ${table({ name: 'Hidden and merged themes' }, [{ name: 'Theme' }, { name: 'State' }], rows)}
       </section>`
 }
 
@@ -97,9 +97,9 @@ const OF_THEME = {
 /** One theme: how it develops, who says it, and its texts. */
 export const themePage = async (asked: PageAsked, id: string): Promise<InsightPage | NoPage> => {
   const { site, view, reads } = asked
-  const themes = await readThemes(reads)
-  const theme = themes.find((each) => each.id === id)
+  const theme = await readTheme(reads, id)
   if (theme === undefined) return NO_RECORD
+  const [themes, into] = [await readThemes(reads), await readTheme(reads, theme.record.mergedInto ?? id)]
   const own = {
     ...asked,
     view: { ...view, query: { ...view.query, themeId: id }, filters: { ...view.filters, themeId: id } },
@@ -110,7 +110,7 @@ export const themePage = async (asked: PageAsked, id: string): Promise<InsightPa
   const asTexts = { kind: 'feedback', filters, isOldestFirst: false, limit: TEXTS_OF_A_PAGE } as const
   const texts = await readListed(reads, asTexts, undefined)
   const form = await filterForm(asked, { path: `/themes/${id}`, hasSpan: true })
-  const main = html`${await spanText(asked, spanned)} ${form} ${stateOf(site, theme, themes)}
+  const main = html`${await spanText(asked, spanned)} ${form} ${stateOf(site, theme, into)}
     ${tiles(site, spanned, spans)} ${trend(site, spanned, spans.steps)}
     ${OF_THEME.by.map((name, at) => {
       const groups = inOrder(spans.of[at]!, name === 'account' ? 'contractValue' : 'feedback', MOST_OF_THEME)
@@ -133,14 +133,12 @@ export const themePage = async (asked: PageAsked, id: string): Promise<InsightPa
   return { title: `Theme: ${theme.name}`, main }
 }
 
-const stateOf = (site: Site, { record }: NamedTheme, themes: readonly NamedTheme[]): Html => {
-  const into = themes.find(({ id }) => id === record.mergedInto)
-  return html`<p class="note">
+const stateOf = (site: Site, { record }: NamedTheme, into: NamedTheme | undefined): Html =>
+  html`<p class="note">
     Since ${timeOf(record.createdAt)}.
     ${record.isHidden ? 'It is hidden: no count by theme and no report shows it.' : ''}
-    ${into === undefined ? '' : html`Merged into ${linkTo(site, { path: `/themes/${into.id}` }, label(into.name))}, which has its texts.`}
+    ${record.mergedInto === undefined || into === undefined ? '' : html`Merged into ${linkTo(site, { path: `/themes/${into.id}` }, label(into.name))}, which has its texts.`}
   </p>`
-}
 
 /** The forms that change a theme. */
 const themeForms = (site: Site, { id, name, record }: NamedTheme, themes: readonly NamedTheme[]): Html => {

@@ -35,7 +35,9 @@ const MOST_PARAMETERS = 60
 
 /** Reads an address. A form sends the names of empty fields, which count as absent. */
 export const readView = (parameters: URLSearchParams): View | { problems: string[] } => {
-  if (parameters.toString().length > MOST_CHARACTERS) return { problems: ['The address is too long.'] }
+  const text = parameters.toString()
+  if (text.length > MOST_CHARACTERS) return { problems: ['The address is too long.'] }
+  if (text.includes('%00')) return { problems: ['The address contains a character that no text has: %00.'] }
   const given = [...parameters].filter(([, value]) => value.trim() !== '').slice(0, MOST_PARAMETERS)
   const one = Object.fromEntries(given)
   const isFilter = (name: string): boolean => Object.hasOwn(FILTERS, name) || name.startsWith(FIELD_PREFIX)

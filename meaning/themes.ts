@@ -1,6 +1,7 @@
 import type { TagSubject } from '../tagger/subject.ts'
-import { type Placed, themeCell, themeOfCell } from './cells.ts'
-import { addShare, ALL, type Cell, type Sums, sumOf } from './sums.ts'
+import { type Placed, themeCell } from './cells.ts'
+import { likeliestTheme } from './likeliest-theme.ts'
+import { addShare, ALL, type Sums, sumOf } from './sums.ts'
 
 /**
  * A theme of a workspace. `tags`: hashes of the tags that place texts in it. `subject`: the words of
@@ -54,10 +55,16 @@ const ODD_TAG_TEXTS = 3
 /** Each time that a workspace has so many themes more, the next ones need one text more. */
 const THEMES_PER_TEXT = 25
 /**
+ * A theme with more than this share of all texts says little, such as `course` where all texts are
+ * about courses. Its texts still open themes for their other tags, with so many texts more.
+ */
+const LARGE_SHARE = 1 / 3
+const LARGE_THEME_TEXTS = 2
+/**
  * A text that is like no theme waits. After so many others came, less likeness is enough: it goes to
  * the likeliest of the themes that have a text with one of its terms.
  */
-const WAITING_TEXTS = 250
+const WAITING_TEXTS = 200
 
 /** A waiting text gets a try each time that so many more texts came. */
 const RETRY_TEXTS = 50
@@ -66,16 +73,21 @@ const RETRY_TEXTS = 50
 export const decideThemes = (memory: ThemeMemory, texts: readonly NewText[]): ThemeDecisions => {
   const decisions: ThemeDecisions = { placed: [], opened: [] }
   for (const { known, subjects, ...text } of texts) {
-    const placed = known ?? placeText(memory, { ...text, subjects }, false)
+    let placed = known ?? placeText(memory, { ...text, subjects }, false)
+    const isInLarge = placed !== undefined && isLarge(memory, placed.theme)
+    if ((placed?.by !== 'tag' || isInLarge) && openTheme(memory, decisions, { tags: text.tags, subjects, isInLarge }))
+      placed = known ?? placeText(memory, { ...text, subjects }, false)
     if (known === undefined && placed !== undefined) put(memory, decisions, { text, placed })
     memory.recent.push({ ...text, hasTheme: placed !== undefined })
     if (memory.recent.length > RECENT_TEXTS) memory.recent.shift()
-    if (placed?.by !== 'tag') openTheme(memory, decisions, { tags: text.tags, subjects })
     for (let age = RETRY_TEXTS; age < memory.recent.length; age += RETRY_TEXTS)
       placeWaiting(memory, decisions, { age, isLong: age > WAITING_TEXTS })
   }
   return decisions
 }
+
+const isLarge = ({ sums, texts }: ThemeMemory, theme: number): boolean =>
+  sumOf(sums, ALL, themeCell({ theme, by: 'tag' })) > LARGE_SHARE * texts
 
 const put = (
   memory: ThemeMemory,
@@ -129,98 +141,33 @@ const themeOfSubjects = ({ themes }: ThemeMemory, subjects: readonly TagSubject[
   return undefined
 }
 
-/** A theme knows a term that so many of its texts have, and this many times the usual share. */
-const KNOWN_TEXTS = 2
-const KNOWN_LIFT = 4
-/** The weight of a text that is placed by likeness. */
-const LIKENESS_WEIGHT = 0.15
-/** So many texts with the terms of the whole workspace are mixed into each theme. */
-const USUAL_TEXTS = 2.5
-/** Small themes count as if they had so many texts more, or the largest would take too much. */
-const EVEN_TEXTS = 10
-
 /**
- * The likeliest theme by the terms, as a mixture of themes with independent terms. Undefined if the
- * theme knows none of the terms. `isLong`: the text has waited long.
- */
-const likeliestTheme = (memory: ThemeMemory, terms: readonly number[], isLong: boolean): number | undefined => {
-  const scores = new Map(memory.themes.map(({ number }) => [number, scoreWithoutTerms(memory, number, terms.length)]))
-  for (const term of terms) {
-    const usual = ((memory.textsWith.get(term) ?? 0) + 0.5) / (memory.texts + 1)
-    const row = memory.sums.get(term) ?? NO_TEXTS
-    for (const cell of row.keys()) {
-      const score = scores.get(themeOfCell(cell))
-      // A theme has two cells, and counts at the first of them.
-      if (score === undefined || score.lastTerm === term) continue
-      score.lastTerm = term
-      const [sure, like] = [row.get(score.sureCell) ?? 0, row.get(score.likeCell) ?? 0]
-      // A theme without the term adds nothing, which keeps this short.
-      score.value += Math.log(1 + (sure + LIKENESS_WEIGHT * like) / (USUAL_TEXTS * usual))
-      const known = sure + like
-      score.isKnown ||= known >= (isLong ? 1 : KNOWN_TEXTS) && known > KNOWN_LIFT * usual * score.texts
-    }
-  }
-  let found: number | undefined
-  let best = -Infinity
-  for (const [theme, { value, isKnown }] of scores) {
-    if (value <= best || (isLong && !isKnown)) continue
-    best = value
-    found = isKnown ? theme : undefined
-  }
-  return found
-}
-
-const NO_TEXTS: ReadonlyMap<Cell, number> = new Map()
-
-/** `texts`: of the theme. `lastTerm`: the last term that it has counted. */
-type ThemeScore = {
-  value: number
-  isKnown: boolean
-  lastTerm: number | undefined
-  readonly texts: number
-  readonly sureCell: Cell
-  readonly likeCell: Cell
-}
-
-const scoreWithoutTerms = ({ sums }: ThemeMemory, theme: number, terms: number): ThemeScore => {
-  const [sureCell, likeCell] = [themeCell({ theme, by: 'tag' }), themeCell({ theme, by: 'likeness' })]
-  const [sure, like] = [sumOf(sums, ALL, sureCell), sumOf(sums, ALL, likeCell)]
-  const weighed = sure + LIKENESS_WEIGHT * like + USUAL_TEXTS
-  return {
-    value: Math.log(sure + like + EVEN_TEXTS) - terms * Math.log(weighed),
-    isKnown: false,
-    lastTerm: undefined,
-    texts: sure + like,
-    sureCell,
-    likeCell,
-  }
-}
-
-/**
- * Opens a theme for the first tag of the text that recurs in texts without a theme. A tag without a
- * subject opens none, nor does one that shares a word of its subject with a theme: two themes with
- * one subject would split its texts.
+ * Opens a theme for the first tag of the text that recurs in recent texts without a theme; of a text in
+ * a large theme, in all recent texts. A tag without a subject opens none, nor does one that shares a
+ * word of its subject with a theme: two themes with one subject would split its texts. Returns whether
+ * a theme has been opened.
  */
 const openTheme = (
   memory: ThemeMemory,
   decisions: ThemeDecisions,
-  { tags, subjects }: Pick<NewText, 'tags' | 'subjects'>,
-): void => {
+  { tags, subjects, isInLarge }: Pick<NewText, 'tags' | 'subjects'> & { readonly isInLarge: boolean },
+): boolean => {
   const { themes, recent } = memory
-  if (tags.length === 0 || themes.filter(({ isMerged = false }) => !isMerged).length >= MOST_THEMES) return
-  const others = recent.slice(0, -1).filter(({ hasTheme }) => !hasTheme)
-  const least = OPENING_TEXTS + Math.floor(themes.length / THEMES_PER_TEXT)
+  if (tags.length === 0 || themes.filter(({ isMerged = false }) => !isMerged).length >= MOST_THEMES) return false
+  const others = isInLarge ? recent : recent.filter(({ hasTheme }) => !hasTheme)
+  const least = OPENING_TEXTS + Math.floor(themes.length / THEMES_PER_TEXT) + (isInLarge ? LARGE_THEME_TEXTS : 0)
   const at = subjects.findIndex((subject, place) => {
     if (subject.words.length === 0 || themeOfSubjects(memory, [subject]) !== undefined) return false
     const texts = 1 + others.filter((text) => text.tags.includes(tags[place]!)).length
     return texts >= least + (subject.isPlain ? 0 : ODD_TAG_TEXTS)
   })
-  if (at < 0) return
+  if (at < 0) return false
   const number = Math.max(0, ...themes.map((theme) => theme.number)) + 1
   const theme: ThemeByTags = { number, tags: [tags[at]!], subject: subjects[at]!.words }
   themes.push(theme)
   decisions.opened.push(theme)
   for (let age = recent.length - 1; age >= 0; age--) placeWaiting(memory, decisions, { age, isLong: false })
+  return true
 }
 
 /** Places a recent text that has no theme yet. */

@@ -194,8 +194,12 @@ export const addToSums: MaintenanceTask = {
   everyMs: 5_000,
   run: async ({ sql, redis, prefix }) => {
     const workspaceIds = await listLogs(redis, prefix)
-    if (workspaceIds.length > 0)
-      for (const id of await listToSum(sql, workspaceIds)) await sumFeedback(sql, id, STEPS_AT_ONCE)
+    if (workspaceIds.length === 0) return {}
+    const due = await listToSum(sql, workspaceIds)
+    const faults: unknown[] = []
+    // The fault of one workspace does not hold up the others.
+    for (const id of due) await sumFeedback(sql, id, STEPS_AT_ONCE).catch((error: unknown) => faults.push(error))
+    if (faults.length > 0) throw new AggregateError(faults, 'Sums of feedback failed')
     return {}
   },
 }

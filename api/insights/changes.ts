@@ -114,31 +114,51 @@ const changeTheme = async (
 ): Promise<MadeChange | NotChanged> => {
   const { fields, path } = sent
   const act = fields.get('act') ?? ''
-  const chosen = fields.getAll('feedbackIds')
-  const body: JsonObject =
-    act === 'feedbackIds' || act === 'removedFeedbackIds' ? { [act]: chosen } : memberOf(act, fields)
+  if (act === 'unsplit') return takeBackSplit(dependencies, sent, id)
+  const body = memberOf(act, fields)
   const former = await dependencies.own.themeEdits(id)
   const saved = await submitChange(dependencies, sent, { kind: editTheme, target: id, body })
   if ('problems' in saved) return saved
-  const { feedbackIds, removedFeedbackIds, ...edited } = body
-  const undone: JsonObject = {
-    ...Object.fromEntries(Object.keys(edited).map((member) => [member, former[member] ?? null])),
-    ...(feedbackIds !== undefined && { removedFeedbackIds: feedbackIds }),
-    ...(removedFeedbackIds !== undefined && { feedbackIds: removedFeedbackIds }),
-  }
+  const undone = Object.fromEntries(Object.keys(body).map((member) => [member, former[member] ?? null]))
   const undo = { path, act: 'body', submit: 'Undo', body: undone }
   return { done: sayDone(saved.isDone, 'The theme is changed.'), back: path, undo }
 }
 
-/** Splits chosen feedback off into a new theme. To take this back, the new theme is emptied and hidden. */
-const makeTheme = async (dependencies: SourceDependencies, sent: SentForm): Promise<MadeChange | NotChanged> => {
+/** Splits chosen feedback off into a new theme. */
+const makeTheme = async (dependencies: ChangeDependencies, sent: SentForm): Promise<MadeChange | NotChanged> => {
   const feedbackIds = sent.fields.getAll('feedbackIds')
+  const former: Record<string, string[]> = {}
+  for (const id of feedbackIds.filter((each) => asUuid(each) !== undefined)) {
+    const { themeId } = await dependencies.own.corrections(id)
+    const theme = typeof themeId === 'string' ? themeId : NO_THEME
+    former[theme] = [...(former[theme] ?? []), id]
+  }
   const name = sent.fields.get('name') ?? ''
   const made = await submitChange(dependencies, sent, { kind: createTheme, body: { name, feedbackIds } })
   if ('problems' in made) return made
   const path = `/themes/${(made.answer as { themeId: string }).themeId}`
-  const undo = { path, act: 'body', submit: 'Undo', body: { removedFeedbackIds: feedbackIds, isHidden: true } }
+  const undo = { path, act: 'unsplit', submit: 'Undo', body: former }
   return { done: sayDone(made.isDone, 'The new theme has the chosen feedback.'), back: path, undo }
+}
+
+/** Feedback that no person had put into a theme. */
+const NO_THEME = ''
+
+/** Gives feedback back to the themes into which people had put it, and hides the theme of the split. */
+const takeBackSplit = async (
+  dependencies: ChangeDependencies,
+  sent: SentForm,
+  id: string,
+): Promise<MadeChange | NotChanged> => {
+  const { [NO_THEME]: removedFeedbackIds, ...former } = bodyOf(sent.fields)
+  for (const [target, feedbackIds] of Object.entries(former)) {
+    const returned = await submitChange(dependencies, sent, { kind: editTheme, target, body: { feedbackIds } })
+    if ('problems' in returned) return returned
+  }
+  const body = { isHidden: true, ...(removedFeedbackIds !== undefined && { removedFeedbackIds }) }
+  const hidden = await submitChange(dependencies, sent, { kind: editTheme, target: id, body })
+  if ('problems' in hidden) return hidden
+  return { done: sayDone(hidden.isDone, 'The split is taken back.'), back: '/themes' }
 }
 
 const setSource = async (

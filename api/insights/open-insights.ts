@@ -1,6 +1,6 @@
 import { createReads, type InsightReads } from '../../insights/reads.ts'
 import type { CapabilityParts, OpenedCapability } from '../capability.ts'
-import { withinReadTime } from '../reads/within-read-time.ts'
+import { withinQueryTime } from '../within-query-time.ts'
 import { answerInsights, type InsightDependencies, INSIGHTS_PATH } from './insights.ts'
 
 /** Answers people who read. */
@@ -22,6 +22,6 @@ const createInsightReads =
     Object.fromEntries(
       Object.entries(createReads(sql, { workspaceId, hashKey })).map(([name, read]) => [
         name,
-        (...asked: unknown[]) => withinReadTime((read as (...given: unknown[]) => Promise<unknown>)(...asked)),
+        (...asked: unknown[]) => withinQueryTime((read as (...given: unknown[]) => Promise<unknown>)(...asked)),
       ]),
     ) as InsightReads

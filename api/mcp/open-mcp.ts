@@ -4,8 +4,8 @@ import { findNames, readContractValues } from '../../db/reads/names.ts'
 import { countAnswers } from '../../db/reads/nps.ts'
 import { withStoredHashes } from '../../db/reads/search.ts'
 import type { CapabilityParts, OpenedCapability } from '../capability.ts'
-import { withinReadTime } from '../reads/within-read-time.ts'
 import type { Arrival } from '../http/arrival.ts'
+import { withinQueryTime } from '../within-query-time.ts'
 import type { AgentReads } from './agent-read.ts'
 import { createCallLimit } from './call-limit.ts'
 import { createCountCall } from './count-calls.ts'
@@ -41,11 +41,11 @@ const answer = async (dependencies: McpDependencies, arrival: Arrival): Promise<
 }
 
 const createAgentReads = ({ hashKey, readingSql: sql }: CapabilityParts['resources']): AgentReads => ({
-  compare: (asked) => withinReadTime(compareSpans(sql, withStoredHashes(hashKey, asked))),
-  feedbackContext: (...asked) => withinReadTime(readFeedbackContext(sql, ...asked)),
-  accountContext: (...asked) => withinReadTime(readAccountContext(sql, ...asked)),
-  findAccount: (...asked) => withinReadTime(findAccount(sql, ...asked)),
-  findNames: (...asked) => withinReadTime(findNames(sql, ...asked)),
-  contractValues: (...asked) => withinReadTime(readContractValues(sql, ...asked)),
-  countAnswers: (asked) => withinReadTime(countAnswers(sql, withStoredHashes(hashKey, asked))),
+  compare: (asked) => withinQueryTime(compareSpans(sql, withStoredHashes(hashKey, asked))),
+  feedbackContext: (...asked) => withinQueryTime(readFeedbackContext(sql, ...asked)),
+  accountContext: (...asked) => withinQueryTime(readAccountContext(sql, ...asked)),
+  findAccount: (...asked) => withinQueryTime(findAccount(sql, ...asked)),
+  findNames: (...asked) => withinQueryTime(findNames(sql, ...asked)),
+  contractValues: (...asked) => withinQueryTime(readContractValues(sql, ...asked)),
+  countAnswers: (asked) => withinQueryTime(countAnswers(sql, withStoredHashes(hashKey, asked))),
 })

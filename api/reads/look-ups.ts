@@ -11,7 +11,7 @@ import {
 import { isPlaceholder } from '../../contract/identity/placeholders.ts'
 import { identifier } from '../../contract/query-fields.ts'
 import type { ListRequest } from '../../db/reads/lists.ts'
-import type { RecordKind } from '../../db/reads/records.ts'
+import type { RecordKind } from '../../contract/record-schemas.ts'
 import { isRefusal, type Refusal } from '../http/refusal.ts'
 import { FEEDBACK_PARAMETERS, LIST_PARAMETERS, readQuery } from './parameters.ts'
 

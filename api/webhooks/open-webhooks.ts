@@ -1,7 +1,7 @@
 import { createWebhook, deleteWebhook, listWebhooks } from '../../db/webhooks.ts'
 import { findHostProblem } from '../../queue/jobs/refused-host.ts'
 import type { CapabilityParts, OpenedCapability } from '../capability.ts'
-import { withinReadTime } from '../reads/within-read-time.ts'
+import { withinQueryTime } from '../within-query-time.ts'
 import { answerWebhooks, WEBHOOK_ROUTES, type WebhookDependencies } from './webhooks.ts'
 
 /** Answers programs that manage webhooks. */
@@ -17,8 +17,8 @@ export const webhookRoutes = (basePath: string, dependencies: WebhookDependencie
 })
 
 const createWebhookStore = ({ config, sql, redis }: CapabilityParts['resources']): WebhookDependencies['webhooks'] => ({
-  list: (workspaceId) => withinReadTime(listWebhooks(sql, workspaceId)),
-  create: (webhook) => withinReadTime(createWebhook(sql, webhook)),
-  remove: (named) => withinReadTime(deleteWebhook(sql, named)),
-  findHostProblem: (url) => withinReadTime(findHostProblem({ redis, prefix: config.REDIS_PREFIX }, url)),
+  list: (workspaceId) => withinQueryTime(listWebhooks(sql, workspaceId)),
+  create: (webhook) => withinQueryTime(createWebhook(sql, webhook)),
+  remove: (named) => withinQueryTime(deleteWebhook(sql, named)),
+  findHostProblem: (url) => withinQueryTime(findHostProblem({ redis, prefix: config.REDIS_PREFIX }, url)),
 })

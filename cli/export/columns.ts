@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { RecordKind } from '../../db/reads/records.ts'
+import type { RecordKind } from '../../contract/record-schemas.ts'
 import { parseExactly, writtenNumber } from '../../runtime/exact-json.ts'
 
 export type ColumnType = 'text' | 'number' | 'flag' | 'time' | 'texts' | 'json'

@@ -1,5 +1,6 @@
 import process from 'node:process'
-import { readAllRecords, RECORD_TABLES, type RecordKind } from '../../db/reads/records.ts'
+import type { RecordKind } from '../../contract/record-schemas.ts'
+import { readAllRecords, RECORD_TABLES } from '../../db/reads/records.ts'
 import { DEFAULT_WORKSPACE } from '../../db/workspaces/workspaces.ts'
 import { codeOf, isOfFile } from '../../runtime/fault.ts'
 import { cannotWrite, findWorkspace } from '../option-values.ts'

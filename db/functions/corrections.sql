@@ -45,6 +45,9 @@ begin
   end if;
   if given ?| array['kind', 'themeId'] then perform subtract_meaning(ws, array[feedback_id]); end if;
   shown := sent || held || case when held ? 'themeId' then '{"themeBy": "person"}' else '{}' end::jsonb;
+  perform from theme as t where t.workspace_id = ws and t.id = (shown ->> 'themeId')::uuid;
+  -- The theme from before the correction can be gone. Then the tagger finds another one.
+  if not found then shown := shown || '{"themeId": null, "themeBy": null}'; end if;
   numbers := coalesce(f.correction_numbers, '{}') || numbers;
   at := reserve_positions(ws, 1) + 1;
   update feedback set
@@ -66,8 +69,8 @@ begin
   f.tags := tags_in(new_tags);
   f.tags_generated := f.tags is null;
   f.tagger_version := null;
-  perform count_tags(ws, coalesce(f.tags, '{}'), former);
   perform subtract_shares(ws, array[f.id]);
+  perform count_tags(ws, coalesce(f.tags, '{}'), former);
   return f;
 end $$;
 

@@ -49,7 +49,7 @@ begin
     join theme as t on t.workspace_id = ws and t.number = r.theme where r.id = any (placed)
   loop
     at := at + 1;
-    update feedback as f set theme_id = w.theme_id, theme_by = 'likeness', change_position = at
+    update feedback as f set theme_id = w.theme_id, theme_by = 'likeness', uncorrected = with_theme(f.uncorrected, w.theme_id), change_position = at
     where f.workspace_id = ws and f.id = w.id and f.theme_id is null;
     continue when found;
     update conversation as c set theme_id = w.theme_id, change_position = at
@@ -226,6 +226,18 @@ begin
   where f.workspace_id = ws and f.id = record;
 end $$;
 
+-- Feedback that is like no other any more.
+create or replace function end_similar(ws uuid, unlike uuid[]) returns void
+  language plpgsql as $$
+declare
+  similar_ids uuid[] := array(
+    select distinct f.similar_id from feedback as f where f.workspace_id = ws and f.id = any (unlike) and f.similar_id is not null);
+begin
+  if cardinality(similar_ids) = 0 then return; end if;
+  update feedback set similar_id = null where workspace_id = ws and id = any (unlike);
+  perform leave_similar(ws, similar_ids);
+end $$;
+
 -- A feedback that is left alone has no similar one any more.
 create or replace function leave_similar(ws uuid, similar_ids uuid[]) returns void
   language plpgsql as $$
@@ -242,6 +254,12 @@ begin
     update feedback set similar_id = null, change_position = at where workspace_id = ws and id = left_ids[1];
   end loop;
 end $$;
+
+-- The values of a source with a theme by likeness; null if nothing is corrected.
+create or replace function with_theme(uncorrected jsonb, theme_id uuid) returns jsonb
+  language sql immutable parallel safe as $$
+  select uncorrected || jsonb_build_object('themeId', theme_id, 'themeBy', 'likeness')
+$$;
 
 -- Moves feedback that was placed by its likeness to other themes. moved: [{id, theme, cell}]. Returns how
 -- many it moved.
@@ -266,7 +284,7 @@ begin
     update meaning_share as s set theme_cell = m.cell where s.workspace_id = ws and s.record_id = m.id;
     perform count_theme(ws, array[m.id], 1);
     at := reserve_positions(ws, 1) + 1;
-    update feedback as f set theme_id = m.theme_id, change_position = at
+    update feedback as f set theme_id = m.theme_id, uncorrected = with_theme(f.uncorrected, m.theme_id), change_position = at
     where f.workspace_id = ws and f.id = m.id;
     moves := moves + 1;
   end loop;

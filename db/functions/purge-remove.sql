@@ -105,8 +105,8 @@ declare
   lost text[] := array(select unnest(f.tags) from feedback as f where f.workspace_id = ws and f.id = any (older));
 begin
   perform take_off_sums(ws, doomed);
-  perform count_tags(ws, '{}', lost);
   perform forget_shares(ws, older);
+  perform count_tags(ws, '{}', lost);
   perform forget_unresolved_in_slot(ws, doomed, 'c');
   perform forget_unresolved_in_slot(ws, older, 'a');
   similar_ids := array(select distinct f.similar_id from feedback as f where f.workspace_id = ws and f.id = any (older) and f.similar_id is not null);
@@ -175,8 +175,8 @@ begin
   where workspace_id = ws and conversation_id = any (conversations) and contact_id = any (p.contact_ids);
   get diagnostics places = row_count;
   lost := array(select unnest(c.tags) from conversation as c where c.workspace_id = ws and c.id = any (left_empty));
-  perform count_tags(ws, '{}', lost);
   perform forget_shares(ws, left_empty);
+  perform count_tags(ws, '{}', lost);
   delete from conversation where workspace_id = ws and id = any (left_empty);
   perform add_tombstones(ws, 'conversation', left_empty);
   perform end_empty_themes(ws);
@@ -209,8 +209,8 @@ begin
   );
 end $$;
 
--- Removes messages. The text of their conversations changes, so these lose their tags and their
--- share. They are tagged again when the purge is finished (`findShortened` in db/tags/retag.ts).
+-- Removes messages. The text of their conversations changes, so these lose their tags, their meaning
+-- and their share. They are tagged again when the purge is finished (`findShortened` in db/tags/retag.ts).
 -- Messages that are newer than the purge stay without a contact, as in `remove_feedback`.
 create or replace function remove_messages(ws uuid, p purge, doomed uuid[]) returns int
   language plpgsql as $$
@@ -233,11 +233,11 @@ begin
   perform forget_texts(ws, gone);
   perform add_tombstones(ws, 'message', gone);
   lost := array(select unnest(c.tags) from conversation as c where c.workspace_id = ws and c.id = any (shortened));
-  perform count_tags(ws, '{}', lost);
   perform subtract_shares(ws, shortened);
   perform subtract_meaning(ws, shortened);
+  perform count_tags(ws, '{}', lost);
   before := reserve_positions(ws, cardinality(shortened));
-  update conversation set tags = null, tagger_version = null, purged_number = greatest(purged_number, p.number),
+  update conversation set tags = null, mood = null, kind = null, theme_id = null, tagger_version = null, purged_number = greatest(purged_number, p.number),
     change_position = before + array_position(shortened, id)
   where workspace_id = ws and id = any (shortened);
   update purge set messages = messages + cardinality(gone) where workspace_id = ws and id = p.id;

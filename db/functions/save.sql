@@ -121,8 +121,8 @@ begin
   on conflict (workspace_id, id) do update set uses = c.uses + excluded.uses;
 end $$;
 
--- Takes stored versions that these rows replace off the sums, and removes their tag uses, share and
--- unresolved references. former_tags: the tags of versions that the segment itself has replaced. `add_uses` has
+-- Takes stored versions that these rows replace off the sums, and removes their tag uses, share,
+-- unresolved references, and similarity of another text. former_tags: the tags of versions that the segment itself has replaced. `add_uses` has
 -- added a use of each, and this function removes it again. So each of these categories gets a
 -- tombstone or a new change position: before a failover, such a version may have been stored, and a
 -- consumer of the change feed may have seen its categories. A feedback without an id in its source
@@ -136,15 +136,19 @@ declare
   gone text[];
   sent text[];
   replaced uuid[];
+  unlike uuid[];
 begin
-  for ws, gone, sent, replaced in
+  for ws, gone, sent, replaced, unlike in
     select r.workspace_id, array_agg(t.title) filter (where t.title is not null),
       array_agg(t.title) filter (where t.was_sent),
-      array_agg(distinct f.id) filter (where f.id is not null)
+      array_agg(distinct f.id) filter (where f.id is not null),
+      array_agg(distinct f.id) filter (where f.similar_id is not null and f.is_other_text)
     from jsonb_to_recordset(records) as r (
-      workspace_id uuid, id uuid, source_id text, newest_number bigint, tags text[], former_tags text[])
+      workspace_id uuid, id uuid, source_id text, newest_number bigint, title text, description text, tags text[], former_tags text[])
     left join lateral (
-      select x.id, x.tags, x.corrections ? 'tags' as is_corrected, tags_in(x.uncorrected -> 'tags') as sent from feedback as x
+      select x.id, x.tags, x.corrections ? 'tags' as is_corrected, tags_in(x.uncorrected -> 'tags') as sent, x.similar_id,
+        (x.title, x.description) is distinct from (r.title, r.description) as is_other_text
+      from feedback as x
       where x.workspace_id = r.workspace_id and (sole is null or x.workspace_id = any (sole)) and x.id = r.id limit 1
     ) as f on true
     left join lateral (
@@ -155,9 +159,10 @@ begin
     group by r.workspace_id
   loop
     perform take_off_sums(ws, coalesce(replaced, '{}'));
-    perform count_tags(ws, coalesce(sent, '{}'), coalesce(gone, '{}'));
     perform forget_unresolved(ws, coalesce(replaced, '{}'));
     perform forget_shares(ws, coalesce(replaced, '{}'));
+    perform count_tags(ws, coalesce(sent, '{}'), coalesce(gone, '{}'));
+    perform end_similar(ws, coalesce(unlike, '{}'));
   end loop;
 end $$;
 

@@ -82,7 +82,8 @@ end $$;
 
 -- Stores what was found in texts, and their shares, for the records whose text has not changed since the
 -- tagger read it. Tags of people stay. A repetition stores the same. Returns how many records it stored;
--- null if other themes have been opened since `known_themes`: then everything has to be found again.
+-- null if other themes have been opened since `known_themes`, or a theme is to be opened and a text has
+-- changed: then everything has to be found again.
 -- tagged: [{record, id, number, text_version, tags, teaches, judged, given, hashes, traits, tag_hashes,
 -- titles}], with the members of store_meaning.
 create or replace function store_tags(
@@ -100,12 +101,18 @@ begin
   if not lock_progress(ws) then return 0; end if;
   if not has_themes(ws, known_themes) then return null; end if;
   standing := standing_records(ws, tagged);
+  -- A theme may have been opened for a text that is gone.
+  if jsonb_array_length(others -> 'opened') > 0 and cardinality(standing) < jsonb_array_length(tagged) then return null; end if;
   perform store_meaning(ws, tagger, tagged, others, standing);
-  perform write_tags(ws, tagger, tagged, standing);
   taught := array(
     select t.id from jsonb_to_recordset(tagged) as t (id uuid, teaches boolean) where t.teaches and t.id = any (standing));
   perform subtract_shares(ws, taught);
   perform add_shares(ws, tagger, tagged, taught);
+  perform write_tags(ws, tagger, tagged, standing);
+  -- A similar text may be gone since the tagger read it.
+  perform leave_similar(ws, array(
+    select distinct t.similar_id from jsonb_to_recordset(tagged) as t (id uuid, similar_id uuid)
+    where t.similar_id is not null and t.id = any (standing)));
   select * into memory from tag_memory where workspace_id = ws;
   perform forget_oldest(ws, true, memory.judged_terms - most_terms);
   perform forget_oldest(ws, false, memory.terms - memory.judged_terms - most_terms);
@@ -184,7 +191,8 @@ begin
   perform count_tags(ws, gained, lost);
 end $$;
 
--- Counts the tags that records of the workspace gain and lose, each as often as it is listed.
+-- Counts the tags that records of the workspace gain and lose, each as often as it is listed. The shares
+-- of the records must have changed before, since themes lose titles that no share has.
 -- Deletes a category without uses. A category that loses a use and stays gets a new change
 -- position: before a failover of Postgres, other strides may have removed its last use, and
 -- consumers may have seen its removal.
@@ -211,12 +219,11 @@ begin
     uses = c.uses + excluded.uses,
     change_position = case when c.id = any (ids) then excluded.change_position else c.change_position end;
   if cardinality(lost) = 0 then return; end if;
-  lost := array(select c.title from feedback_category as c where c.workspace_id = ws and c.id = any (ids) and c.uses <= 0);
   delete from feedback_category as c where c.workspace_id = ws and c.id = any (ids) and c.uses <= 0;
-  perform lose_titles(ws, lost);
   ids := array(
     select g.id from unnest(ids) as g (id)
     where not exists (select from feedback_category as c where c.workspace_id = ws and c.id = g.id));
+  if cardinality(ids) > 0 then perform lose_titles(ws); end if;
   perform add_tombstones(ws, 'feedback_category', ids);
   perform end_alerts(ws, 'tag', ids);
 end $$;

@@ -82,28 +82,32 @@ begin
 end $$;
 
 -- Takes titles that no text of the workspace has any more from the themes that they name. Such a theme
--- takes the commonest other tag of its latest texts.
-create or replace function lose_titles(ws uuid, gone text[]) returns void
-  language plpgsql as $$
+-- takes the commonest other tag of its latest texts. A title is a tag as the tagger reads it, which people
+-- spell in many ways, so the memory of the tagger tells whether a text has it. The memory forgets old
+-- texts, so the categories tell it as well.
+create or replace function lose_titles(ws uuid) returns void
+  language plpgsql
+  set enable_seqscan = off
+as $$
 declare
   t record;
   at bigint;
 begin
-  if cardinality(gone) = 0 then return; end if;
   for t in
-    select k.id from theme as k where k.workspace_id = ws and lower(k.title) = any (array(select lower(g.title) from unnest(gone) as g (title)))
-      and not exists (
-        select from feedback_category as c where c.workspace_id = ws and c.id in (category_id(ws, k.title), category_id(ws, lower(k.title))))
+    select k.id from theme as k where k.workspace_id = ws and k.title is not null
+      and not exists (select from tag_in_use as u where u.workspace_id = ws and u.hash = k.tag_hash)
+      and not exists (select from feedback_category as c where c.workspace_id = ws and c.id = category_id(ws, k.title))
+      and not exists (select from feedback_category as c where c.workspace_id = ws and lower(c.title) = k.title)
   loop
     at := reserve_positions(ws, 1) + 1;
     update theme as k set tag_hash = null, title = null, change_position = at
     where k.workspace_id = ws and k.id = t.id;
-    perform name_theme(ws, t.id, gone);
+    perform name_theme(ws, t.id);
   end loop;
 end $$;
 
 -- Names a theme by the commonest tag of its latest texts that names no other theme.
-create or replace function name_theme(ws uuid, theme_id uuid, gone text[]) returns void
+create or replace function name_theme(ws uuid, theme_id uuid) returns void
   language plpgsql
   set enable_seqscan = off
 as $$
@@ -112,27 +116,30 @@ declare
 begin
   select u.hash, u.title into named
   from (
-    select f.id from feedback as f where f.workspace_id = ws and f.theme_id = name_theme.theme_id
-    order by f.created_at desc, f.id desc limit 200
+    (select f.id from feedback as f where f.workspace_id = ws and f.theme_id = name_theme.theme_id
+    order by f.created_at desc, f.id desc limit 200)
+    union all
+    (select c.id from conversation as c where c.workspace_id = ws and c.theme_id = name_theme.theme_id limit 200)
   ) as f
   cross join lateral (
     select s.tag_hashes, s.titles from tag_share as s where s.workspace_id = ws and s.record_id = f.id offset 0
   ) as s
   cross join lateral unnest(s.tag_hashes, s.titles) as u (hash, title)
-  where u.title <> all (gone) and not exists (select from theme as t where t.workspace_id = ws and t.tag_hash = u.hash)
+  where not exists (select from theme as t where t.workspace_id = ws and t.tag_hash = u.hash)
   group by u.hash, u.title order by count(*) desc, u.title limit 1;
   if not found then return; end if;
   update theme as t set tag_hash = named.hash, title = named.title where t.workspace_id = ws and t.id = name_theme.theme_id;
 end $$;
 
--- Removes themes without a name and without a text.
+-- Removes themes without a text that no person has named, hidden or merged, and those without a name.
 create or replace function end_empty_themes(ws uuid) returns void
   language plpgsql
   set enable_seqscan = off
 as $$
 declare
   ended uuid[] := array(
-    select t.id from theme as t where t.workspace_id = ws and t.name is null
+    select t.id from theme as t where t.workspace_id = ws
+      and (t.name is null or t.given_name is null and not t.is_hidden and t.merged_into is null)
       and not exists (select from feedback as f where f.workspace_id = ws and f.theme_id = t.id)
       and not exists (select from conversation as c where c.workspace_id = ws and c.theme_id = t.id)
       and not exists (select from theme as o where o.workspace_id = ws and o.merged_into = t.id));

@@ -1,3 +1,4 @@
+import type { RecordKind } from '../../contract/record-schemas.ts'
 import type { Sql } from '../connection/postgres.ts'
 import { type DeclaredFields, fieldValueAlone } from './field-values.ts'
 import {
@@ -12,7 +13,7 @@ import {
   RANGES,
   shownOf,
 } from './filters.ts'
-import { type CountedKind, type ListPlace, RECORD_TABLES, readRecords, type RecordKind } from './records.ts'
+import { type CountedKind, type ListPlace, RECORD_TABLES, readRecords } from './records.ts'
 import { findConversations, findPlaces, findUnknownWords, type FoundPlaces } from './search.ts'
 
 /**

@@ -14,7 +14,6 @@ export const RECORD_TABLES = {
   conversation: 'conversation',
   message: 'message',
 } as const satisfies Record<RecordKind, string>
-export type { RecordKind }
 
 /** The most bytes of the records of an answer. Only a first record alone may exceed them. */
 export const MOST_BYTES = 4 * 1024 * 1024

@@ -24,7 +24,7 @@ export const SUMMED = `summed as (
 export const LATER = 'r.change_position > coalesce((select up_to from summed), 0)'
 
 /** The sums in which each feedback counts once by this dimension, or once for each tag. */
-const SUMS = {
+const SUMS_BY = {
   tag: ['tag'],
   theme: ['theme'],
   kind: ['kind'],
@@ -34,7 +34,7 @@ const SUMS = {
 } as const satisfies Partial<Record<Dimension, readonly string[]>>
 const OF_TIME: readonly Dimension[] = ['source', 'week', 'month', 'rating']
 
-const isSummed = (name: Dimension | undefined): name is keyof typeof SUMS => name !== undefined && name in SUMS
+const isSummed = (name: Dimension | undefined): name is keyof typeof SUMS_BY => name !== undefined && name in SUMS_BY
 
 type Counted = { of?: CountedKind | undefined; by: Dimensions; filters: FeedbackFilters }
 
@@ -45,7 +45,7 @@ export const sumsFor = ({ of, by, filters }: Counted): readonly string[] | undef
   const [name, ...others] = by.toSorted((one, other) => Number(isSummed(other)) - Number(isSummed(one)))
   if (!isSummed(name)) return undefined
   const [other] = others
-  if (other === undefined || other === 'source') return SUMS[name]
+  if (other === undefined || other === 'source') return SUMS_BY[name]
   const isBySpan = other === 'week' || other === 'month'
   if (!isBySpan || name === 'customer' || name === 'account') return undefined
   return [name === 'tag' ? 'tag and week' : `${name} and day`]
@@ -75,7 +75,7 @@ const OF_DAYS = {
 export type DayDimension = keyof typeof OF_DAYS
 export const isDayDimension = (name: Dimension): name is DayDimension => Object.hasOwn(OF_DAYS, name)
 
-const FIGURES = 'r.feedback, r.rated, r.satisfaction::float8 as total, r.bad'
+const KEPT_FIGURES = 'r.feedback, r.rated, r.satisfaction::float8 as total, r.bad'
 const sumsIn = (sums: readonly string[]): string =>
   `r.workspace_id = $1 and r.dimension in (${sums.map((sum) => `'${sum}'`).join()}) and (select up_to from summed) is not null`
 
@@ -85,16 +85,16 @@ export const sumsToCount = (by: Dimensions, sums: readonly string[]): string => 
     ? `left join contact as c on c.workspace_id = r.workspace_id and c.id = r.key and r.dimension = 'customer'`
     : ''
   const isByTheme = by.includes('theme')
-  return `select ${by.map((name) => KEYS[name]).join()}, ${FIGURES}
+  return `select ${by.map((name) => KEYS[name]).join()}, ${KEPT_FIGURES}
     from feedback_sum as r ${customer} ${isByTheme ? themeJoins('nullif(r.key, no_key())') : ''}
     where ${sumsIn(sums)} ${isByTheme ? `and ${THEME_SHOWN}` : ''}`
 }
 
 /** The figures of each day by this dimension, in parts. `period` is the day. */
 export const daySums = (name: DayDimension, { more, condition }: { more: string; condition: string }): string => `
-  select ${KEYS[name]} as k, ${more}, ${FIGURES}
+  select ${KEYS[name]} as k, ${more}, ${KEPT_FIGURES}
   from feedback_sum as r ${name === 'theme' ? themeJoins('nullif(r.key, no_key())') : ''}
   where ${sumsIn([OF_DAYS[name]])} and ${condition}`
 
 /** The figures of all feedback, in parts: those of tags do not add up to them. */
-export const TOTAL_OF_SUMS = `select ${FIGURES} from feedback_sum as r where ${sumsIn(['time'])}`
+export const TOTAL_OF_SUMS = `select ${KEPT_FIGURES} from feedback_sum as r where ${sumsIn(['time'])}`

@@ -80,13 +80,14 @@ describe('the changes of /insights', () => {
 
   /** Sends the form with which the answer takes the change back. */
   const undo = async (answer: { text: string }): Promise<void> => {
-    const [, action] = /<form method="post" action="(?:\.\.\/)*insights([^"]+)" class="change" id="form-body">/.exec(
-      answer.text,
-    )!
+    const [, action, act] =
+      /<form method="post" action="(?:\.\.\/)*insights([^"]+)" class="change" id="form-(body|unsplit)">/.exec(
+        answer.text,
+      )!
     const [, body] = /name="body" value="([^"]+)"/.exec(answer.text)!
     const [, source] = /name="source" value="([^"]+)"/.exec(answer.text) ?? []
     const undone = await admin.send(action!, {
-      act: 'body',
+      act: act!,
       body: body!.replaceAll('&quot;', '"'),
       ...(source !== undefined && { source }),
     })
@@ -134,7 +135,9 @@ describe('the changes of /insights', () => {
   })
 
   it('rename, hide, merge and split themes, each with undo', async () => {
-    const split = await admin.send('/themes', { act: 'split', name: 'Split off', feedbackIds: [ids[2]!] })
+    const into = (await read(ids[0]!)).themeId!
+    assert.equal((await admin.send(`/feedback/${ids[3]}`, { act: 'themeId', themeId: into })).status, 200)
+    const split = await admin.send('/themes', { act: 'split', name: 'Split off', feedbackIds: [ids[2]!, ids[3]!] })
     assert.equal(split.status, 200, textOf(split.text))
     const other = (await read(ids[2]!)).themeId!
     const path = `/themes/${other}`
@@ -147,13 +150,14 @@ describe('the changes of /insights', () => {
     const hidden = await admin.send(path, { act: 'body', body: '{"isHidden":true}' })
     assert.match((await reader.get(path)).text, /It is hidden/)
     await undo(hidden)
-    const into = (await read(ids[0]!)).themeId!
     const merged = await admin.send(path, { act: 'mergedInto', mergedInto: into })
     assert.equal((await read(ids[2]!)).themeId, into)
     await undo(merged)
     assert.equal((await read(ids[2]!)).themeId, other)
     await undo(split)
     assert.notEqual((await read(ids[2]!)).themeId, other)
+    const { themeId, themeBy } = await read(ids[3]!)
+    assert.deepEqual([themeId, themeBy], [into, 'person'])
   })
 
   it('set the scale, the link and the fields of a source, with undo', async () => {

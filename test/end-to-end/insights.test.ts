@@ -160,6 +160,7 @@ describe('the pages of /insights', () => {
   })
 
   const PATHS = [
+    '?createdFrom=0001-01-01&createdTo=9999-12-31',
     '',
     '/themes',
     '/accounts',

@@ -34,7 +34,7 @@ const parsed = (page: string): { elements: string[]; text: string } => {
 describe('HTML', () => {
   const pageOf = (text: string): string =>
     html`<p title="${text}">${text}</p>
-      ${table('Name', [{ name: 'One' }, { name: text }], [[label(text), html`${text}`]])}`.html
+      ${table({ name: 'Name' }, [{ name: 'One' }, { name: text }], [[label(text), html`${text}`]])}`.html
 
   it('shows any text as text', () => {
     const pieces = fc.constantFrom(...'<>&"\'/=! -'.split(''), ...HOSTILE, 'a')
@@ -63,7 +63,7 @@ describe('HTML', () => {
 
   it('ends a table before the row that would not fit', () => {
     const rows = Array.from({ length: 100 }, () => [html`${'x'.repeat(2_000)}`, html`1`])
-    assert.ok(table('Long', [{ name: 'One' }, { name: 'Two' }], rows).html.length < 70_000)
+    assert.ok(table({ name: 'Long' }, [{ name: 'One' }, { name: 'Two' }], rows).html.length < 70_000)
   })
 })
 
@@ -119,6 +119,8 @@ describe('the address of a page', () => {
       'by=constructor',
       'similarId=1',
       'q=%20%2D',
+      'field.page=%00',
+      'name=%00',
       `q=${'x'.repeat(3_000)}`,
     ])
       assert.ok('problems' in readView(new URLSearchParams(query)), query)

@@ -128,6 +128,40 @@ test('a workspace has at most 40 open themes', () => {
   assert.equal(memory.themes.length, 40)
 })
 
+test('a tag opens a theme beside a theme of most texts, when more of its texts have it', () => {
+  const memory = newThemes()
+  const courses = Array.from({ length: 20 }, (_, at) => textOf(at, [CARD], [CARD]))
+  const inQueue = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, at) => textOf(from + at, [CARD, QUEUE], [CARD, QUEUE]))
+  assert.equal(decide(memory, [...courses, ...inQueue(20, 23)]).get('t22')!.theme, 1)
+  assert.deepEqual(decide(memory, inQueue(23, 24)).get('t23'), { theme: 2, by: 'tag' })
+  assert.equal(decide(memory, inQueue(24, 25)).get('t24')!.theme, 2)
+})
+
+test('a theme whose tag has placed hardly any texts takes none by likeness', () => {
+  const memory = newThemes()
+  const cards = Array.from({ length: 5 }, (_, at) => textOf(at, [CARD, LOST], [CARD]))
+  decide(memory, cards)
+  memory.texts = 2000
+  assert.equal(decide(memory, [textOf(10, [LOST])]).get('t10')?.theme, 1)
+  memory.texts = 3000
+  assert.equal(decide(memory, [textOf(11, [LOST])]).get('t11'), undefined)
+})
+
+test('the last themes need more texts than the first ones', () => {
+  const memory = newThemes()
+  const pairs = Array.from({ length: 120 }, (_, at) =>
+    textOf(at, [Math.floor(at / 2) + 500], [Math.floor(at / 2) + 500]),
+  )
+  decide(memory, pairs)
+  assert.equal(memory.themes.length, 25)
+  decide(
+    memory,
+    [0, 1, 2].map((at) => textOf(200 + at, [RAIN], [RAIN])),
+  )
+  assert.equal(memory.themes.length, 26)
+})
+
 const share = fc.record({
   hashes: fc.uniqueArray(fc.integer({ min: 1, max: 12 }), { maxLength: 6 }),
   cells: fc.uniqueArray(fc.integer({ min: -9, max: 9 }), { maxLength: 3 }),

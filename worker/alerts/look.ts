@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { findWeekChanges } from '../../alerts/digest.ts'
-import { findAlerts } from '../../alerts/find-alerts.ts'
+import { findAlerts, LEAST_RATED } from '../../alerts/find-alerts.ts'
 import {
   type AccountCount,
   DAYS_OF_WEEK,
@@ -72,7 +72,7 @@ export const lookForAlerts = async (sql: Sql, workspaceId: string): Promise<numb
   for (const day of look.staleDays.slice(0, MOST_COUNTING)) await countAlertDay(sql, workspaceId, day)
   if (look.staleDays.length > MOST_COUNTING) return 0
   const history = toHistory(
-    await readAlertCounts(sql, days, LEAST_PEOPLE),
+    await readAlertCounts(sql, days, Math.min(LEAST_PEOPLE, LEAST_RATED)),
     await countAlertKeys(sql, days, LEAST_PEOPLE),
   )
   const earlier = await listEarlierAlerts(sql, days)

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import { moveLike, readExamples, readLike } from '../../../db/tags/place-like.ts'
 import { themeCell } from '../../../meaning/cells.ts'
 import { fitExamples } from '../../../meaning/place-like.ts'
+import { findMeaning } from '../../../worker/meaning/find-meaning.ts'
 import { tag } from '../../../worker/tagging/tagging.ts'
 import { createPurgeRig, type PurgeRig } from '../../support/purge-rig.ts'
 import { hashKey, sharedSchema } from '../../support/schema.ts'
@@ -26,6 +27,9 @@ const INVOICES = ['March', 'April', 'May', 'June', 'July', 'August'].map(
   (month) => `I love how quickly the invoice of ${month} arrived!`,
 )
 
+const CHARGED = 'I was charged twice for my order and no one answers my letters about it.'
+const VISITS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday'].map((day) => `Visit of ${day}`)
+
 describe('the meaning of texts', () => {
   const submit = async (rig: PurgeRig, texts: readonly string[], more: object = {}): Promise<string[]> => {
     const ids: string[] = []
@@ -34,8 +38,14 @@ describe('the meaning of texts', () => {
     return ids
   }
   const tagAll = async ({ realm: { workspaceId } }: PurgeRig, isRetag = false): Promise<void> => {
-    const rows = await sql<{ id: string }[]>`select id from feedback where workspace_id = ${workspaceId}`
-    await tag({ sql, hashKey }, { workspaceId, feedbackIds: rows.map(({ id }) => id), conversationIds: [], isRetag })
+    const idsOf = async (table: string): Promise<string[]> => {
+      const rows = await sql<
+        { id: string }[]
+      >`select id from ${sql(table)} where workspace_id = ${workspaceId} order by number`
+      return rows.map(({ id }) => id)
+    }
+    const [feedbackIds, conversationIds] = [await idsOf('feedback'), await idsOf('conversation')]
+    await tag({ sql, hashKey }, { workspaceId, feedbackIds, conversationIds, isRetag })
   }
   const read = async ({ realm: { workspaceId } }: PurgeRig): Promise<Map<string, Found>> => {
     const rows = await sql<Found[]>`
@@ -121,17 +131,51 @@ describe('the meaning of texts', () => {
 
   it('have an id that nearly the same texts share, as long as there are two', async () => {
     const rig = await createPurgeRig(sql)
-    const text = 'I was charged twice for my order and no one answers my letters about it.'
     await rig.identify({ id: 'a', properties: {} })
     const more = { contactId: 'a', isExternalContactId: true }
-    const [one] = await submit(rig, [text, 'Something else entirely'], {})
-    const [other] = await submit(rig, [text.replace('letters', 'letter').toUpperCase()], more)
+    const [one] = await submit(rig, [CHARGED, 'Something else entirely'], {})
+    const [other] = await submit(rig, [CHARGED.replace('letters', 'letter').toUpperCase()], more)
     const found = await read(rig)
     assert.ok(found.get(one!)?.similar_id)
     assert.equal(found.get(one!)?.similar_id, found.get(other!)?.similar_id)
     assert.equal([...found.values()].filter(({ similar_id }) => similar_id !== null).length, 2)
     await rig.purge({ id: 'a' })
     assert.equal((await read(rig)).get(one!)?.similar_id, null)
+  })
+
+  /** Purges the contact while the tagger holds its texts. */
+  const findThenPurge =
+    (rig: PurgeRig): typeof findMeaning =>
+    async (...asked) => {
+      const found = await findMeaning(...asked)
+      await rig.purge({ id: 'a' })
+      return found
+    }
+  const withSimilar = async (rig: PurgeRig): Promise<Found[]> =>
+    [...(await read(rig)).values()].filter(({ similar_id }) => similar_id !== null)
+
+  it('have no such id alone, when the other text is replaced', async () => {
+    const rig = await createPurgeRig(sql)
+    const sent = { source: 'Mail', sourceId: '1' }
+    await submit(rig, [CHARGED], sent)
+    await submit(rig, [CHARGED.toUpperCase()])
+    assert.equal((await withSimilar(rig)).length, 2)
+    await submit(rig, ['Something else entirely'], sent)
+    assert.deepEqual(await withSimilar(rig), [])
+  })
+
+  it('have no such id alone, when the other text is purged while the tagger reads', async () => {
+    const rig = await createPurgeRig(sql)
+    await rig.identify({ id: 'a', properties: {} })
+    await submit(rig, [CHARGED], { contactId: 'a', isExternalContactId: true })
+    const last = await rig.feedback({ description: CHARGED.toUpperCase() })
+    const { workspaceId } = rig.realm
+    await tag(
+      { sql, hashKey, findMeaning: findThenPurge(rig) },
+      { workspaceId, feedbackIds: [last], conversationIds: [] },
+    )
+    assert.equal((await read(rig)).size, 1)
+    assert.deepEqual(await withSimilar(rig), [])
   })
 
   it('leave nothing of purged texts, and no theme that only they had', async () => {
@@ -145,5 +189,117 @@ describe('the meaning of texts', () => {
       assert.equal((await sql`select from ${sql(table)} where workspace_id = ${workspaceId}`).count, 0, table)
     const gone = await sql`select from tombstone where workspace_id = ${workspaceId} and kind = 'theme'`
     assert.equal(gone.count, 1)
+  })
+
+  for (const title of ['Ada Lovelace', 'Double  Space', 'STRAẞE', 'ÄRGER Über'])
+    it(`leave no theme that only a purged person's tag "${title}" named`, async () => {
+      const rig = await createPurgeRig(sql)
+      const { workspaceId } = rig.realm
+      await rig.identify({ id: 'a', properties: {} })
+      await submit(rig, VISITS, { contactId: 'a', isExternalContactId: true, tags: [title] })
+      const themes = (): Promise<object[]> => sql`select name from theme where workspace_id = ${workspaceId}`.execute()
+      assert.equal((await themes()).length, 1)
+      await rig.purge({ id: 'a' })
+      assert.deepEqual([...(await themes())], [])
+    })
+
+  it('open no theme for texts that are purged while the tagger reads', async () => {
+    const rig = await createPurgeRig(sql)
+    const { workspaceId } = rig.realm
+    await rig.identify({ id: 'a', properties: {} })
+    const theirs = { contactId: 'a', isExternalContactId: true, tags: ['zorksecret'] }
+    const ids: string[] = []
+    for (const description of VISITS) ids.push(await rig.feedback({ description, ...theirs }))
+    await tag({ sql, hashKey, findMeaning: findThenPurge(rig) }, { workspaceId, feedbackIds: ids, conversationIds: [] })
+    assert.equal((await sql`select from theme where workspace_id = ${workspaceId}`).count, 0)
+  })
+
+  it('go with the last text of the theme, although another text has a tag that could name it', async () => {
+    const rig = await createPurgeRig(sql)
+    const { workspaceId } = rig.realm
+    await rig.identify({ id: 'a', properties: {} })
+    const theirs = { contactId: 'a', isExternalContactId: true }
+    await submit(rig, VISITS, { ...theirs, tags: ['gizmozap'] })
+    await submit(rig, ['Both of them'], { ...theirs, tags: ['gizmozap', 'lampqueue'] })
+    await submit(rig, ['One of them'], { tags: ['lampqueue'] })
+    await rig.purge({ id: 'a' })
+    assert.deepEqual([...(await sql`select name from theme where workspace_id = ${workspaceId}`)], [])
+  })
+
+  it('keep the theme name while a text has its tag in another spelling', async () => {
+    const rig = await createPurgeRig(sql)
+    await rig.identify({ id: 'a', properties: {} })
+    const theirs = { contactId: 'a', isExternalContactId: true, tags: ['Ada Lovelace'] }
+    await submit(rig, VISITS, theirs)
+    const [id] = await submit(rig, ['Visit of Sunday'], { tags: ['ada lovelace'] })
+    await rig.purge({ id: 'a' })
+    assert.equal((await read(rig)).get(id!)?.theme, 'ada lovelace')
+  })
+
+  it('of a conversation are found again when a purge shortens it', async () => {
+    const rig = await createPurgeRig(sql)
+    const { workspaceId } = rig.realm
+    for (const id of ['1', '2', '3'])
+      await rig.conversation({
+        id,
+        contacts: [{ id: 'peter' }, { id: 'bob' }],
+        messages: [
+          { id: 'p', contactId: 'peter', content: 'The refund is late, where is my refund?' },
+          { id: 'b', contactId: 'bob', content: 'Thanks a lot!' },
+        ],
+      })
+    await tagAll(rig)
+    const named = (): Promise<object[]> =>
+      sql`select t.name from conversation as c left join theme as t on t.workspace_id = c.workspace_id and t.id = c.theme_id
+        where c.workspace_id = ${workspaceId}`.execute()
+    assert.deepEqual([...(await named())], Array(3).fill({ name: 'refund' }))
+    await rig.purge({ id: 'peter' })
+    await tagAll(rig)
+    assert.deepEqual([...(await named())], Array(3).fill({ name: null }))
+    assert.deepEqual([...(await sql`select name from theme where workspace_id = ${workspaceId}`)], [])
+  })
+
+  it('stay after an undone correction, if they were found during the correction', async () => {
+    const rig = await createPurgeRig(sql)
+    const { workspaceId } = rig.realm
+    const [late, early, plain] = await submit(rig, ['My zeppelin leaks', 'A zeppelin landed', 'One zeppelin is loud'], {
+      tags: [],
+    })
+    await correct(rig, late!, { isHidden: true })
+    await correct(rig, early!, { rating: 2 })
+    const opened = await submit(rig, BATTERY)
+    const placed = async (by: string): Promise<void> => {
+      const [theme] = await sql<[{ id: string; number: number }]>`
+        select t.id, t.number from theme as t join feedback as f on f.workspace_id = t.workspace_id and f.theme_id = t.id
+        where f.workspace_id = ${workspaceId} and f.id = ${opened[0]!}`
+      const cell = themeCell({ theme: theme.number, by: 'likeness' })
+      const waiting = [late, early, plain].map((id) => ({ id, theme: theme.number, theme_cell: cell, cell }))
+      await sql`select ${sql.unsafe(by)}(${workspaceId}, ${sql.json(waiting)})`
+    }
+    await placed('place_waiting')
+    await correct(rig, late!, { isHidden: null })
+    await correct(rig, early!, { rating: null })
+    const found = await read(rig)
+    for (const id of [late, early, plain])
+      assert.deepEqual([found.get(id!)?.theme, found.get(id!)?.theme_by], ['battery', 'likeness'])
+  })
+
+  it('are found again when the theme from before a correction is gone', async () => {
+    const rig = await createPurgeRig(sql)
+    const { workspaceId } = rig.realm
+    const ids = await submit(rig, BATTERY)
+    const theme = await rig.apply(rig.make('create_theme', { name: 'Power', feedbackIds: ids }))
+    for (const id of ids) await correct(rig, id, { tags: ['charger'] })
+    await rig.identify({ id: 'a', properties: {} })
+    await submit(rig, ['Something else'], { contactId: 'a', isExternalContactId: true })
+    await rig.purge({ id: 'a' })
+    assert.deepEqual([...(await sql`select name from theme where workspace_id = ${workspaceId}`)], [{ name: 'Power' }])
+    await rig.apply(rig.make('edit_theme', { id: theme, removedFeedbackIds: ids }))
+    await tagAll(rig)
+    const found = await read(rig)
+    assert.deepEqual(
+      ids.map((id) => [found.get(id)?.theme, found.get(id)?.theme_by]),
+      ids.map(() => ['charger', 'tag']),
+    )
   })
 })
