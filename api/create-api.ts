@@ -8,6 +8,7 @@ import { currentId, readRecords } from '../db/reads/records.ts'
 import { withStoredHashes } from '../db/reads/search.ts'
 import { listFields, listSources, setSource as storeSource } from '../db/sources.ts'
 import { findReceipt } from '../db/submissions/receipts.ts'
+import { atFirstUse } from '../runtime/at-first-use.ts'
 import { watchLoopDelay } from '../runtime/event-loop-delay.ts'
 import { describeFault } from '../runtime/fault.ts'
 import { FairSemaphore } from '../runtime/fair-semaphore.ts'
@@ -22,7 +23,6 @@ import { type AppDependencies, BASE_PATH, BOARD_PATH, createApp, OVERVIEW_PATH }
 import { CAPABILITIES } from './capabilities.ts'
 import { createIntake, mostBytesInHand, type Resources } from './create-intake.ts'
 import { type OnFault, requestIdOf } from './http/request-id.ts'
-import { createBoard } from './operators/board.ts'
 import { createMetrics } from './operators/metrics.ts'
 import { keepHistory } from './operators/overview/history.ts'
 import { createOverview } from './operators/overview/overview.ts'
@@ -134,13 +134,19 @@ const setSourceIn =
   (...asked) =>
     withinQueryTime(storeSource(sql, ...asked))
 
-const boardOf = (queues: JobQueues, onFault: OnFault): Handler =>
-  createBoard({
-    queues: Object.values(queues),
-    basePath: BOARD_PATH,
-    overviewPath: OVERVIEW_PATH,
-    onFault: (error, request) => onFault('board_failed', error, { requestId: requestIdOf(request) }),
+/** Few processes show the board, which takes long to load. */
+const boardOf = (queues: JobQueues, onFault: OnFault): Handler => {
+  const open = atFirstUse(async () => {
+    const { createBoard } = await import('./operators/board.ts')
+    return createBoard({
+      queues: Object.values(queues),
+      basePath: BOARD_PATH,
+      overviewPath: OVERVIEW_PATH,
+      onFault: (error, request) => onFault('board_failed', error, { requestId: requestIdOf(request) }),
+    })
   })
+  return async (request) => (await open())(request)
+}
 
 /**
  * The metrics of this process and of the installation, the history for the overview, and reports to

@@ -18,8 +18,9 @@ import {
   type Settings,
   withSecretFiles,
 } from '../runtime/settings.ts'
-import { closeQueues, type JobQueues, openQueues } from '../queue/jobs/job-queues.ts'
-import { connectForCommand, isRefusedByRedis, type RedisClient } from '../queue/redis/connect-redis.ts'
+import type { JobQueues } from '../queue/jobs/job-queues.ts'
+import type { RedisClient } from '../queue/redis/connect-redis.ts'
+import { isRefusedByRedis } from '../queue/redis/refusal-of-redis.ts'
 
 type OpenRedis = { redis: RedisClient; prefix: string }
 
@@ -158,9 +159,7 @@ const runConnected = async (command: Command, { values, run, environment }: Conn
   opened.defer(() => sql.end({ timeout: 5 }))
   const openRedis: CommandContext['openRedis'] = async () => {
     const { REDIS_URL, REDIS_PREFIX } = read(['REDIS_URL', 'REDIS_PREFIX'])
-    const redis = await connectForCommand(REDIS_URL).catch((error: unknown) => {
-      throw new CommandError(inOneLine(explainRedis(error)))
-    })
+    const redis = await connectToRedis(REDIS_URL)
     opened.defer(() => redis.disconnect())
     return { redis, prefix: REDIS_PREFIX }
   }
@@ -177,6 +176,7 @@ const runConnected = async (command: Command, { values, run, environment }: Conn
     openRedis,
     openQueues: async () => {
       const { redis, prefix } = await openRedis()
+      const { closeQueues, openQueues } = await import('../queue/jobs/job-queues.ts')
       const queues = openQueues(redis, prefix)
       opened.defer(() => closeQueues(queues))
       return { redis, prefix, queues }
@@ -184,6 +184,14 @@ const runConnected = async (command: Command, { values, run, environment }: Conn
   }
   await run(context).catch((error: unknown) => explainUnlessMigrated(sql, error))
   await opened.disposeAsync()
+}
+
+/** The clients of Redis take long to load, and many commands use Postgres alone. */
+const connectToRedis = async (url: string): Promise<RedisClient> => {
+  const { connectForCommand } = await import('../queue/redis/connect-redis.ts')
+  return connectForCommand(url).catch((error: unknown) => {
+    throw new CommandError(inOneLine(explainRedis(error)))
+  })
 }
 
 const argumentsFrom = (values: ParsedValues): Pick<CommandContext, 'values' | 'valuesOf' | 'hasFlag'> => ({

@@ -1,5 +1,6 @@
 import { GONE_AFTER_MS, type ProcessReport, workerConnectionName } from '../queue/jobs/process-reports.ts'
-import { isRefusedByRedis, type RedisClient } from '../queue/redis/connect-redis.ts'
+import type { RedisClient } from '../queue/redis/connect-redis.ts'
+import { isRefusedByRedis } from '../queue/redis/refusal-of-redis.ts'
 import { serversOf } from '../queue/redis/redis-servers.ts'
 
 const MS_PER_SECOND = 1_000

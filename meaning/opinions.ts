@@ -1,3 +1,4 @@
+import { atFirstUse } from '../runtime/at-first-use.ts'
 import type { Analysis } from '../tagger/generate-tags.ts'
 import { type Lexicon, traitsOf } from '../tagger/lexicon.ts'
 import { stem } from '../tagger/stems.ts'
@@ -54,7 +55,10 @@ const ENGLISH: OpinionLists = {
   negations: lists.en.negations,
 }
 const DICTIONARIES = new Map(
-  Object.entries({ ...lists, en: ENGLISH }).map(([language, own]) => [language, toDictionary(language, own)]),
+  Object.entries({ ...lists, en: ENGLISH }).map(([language, own]) => [
+    language,
+    atFirstUse(() => toDictionary(language, own)),
+  ]),
 )
 /** In these languages a negation often stands after its word: gefällt mir nicht. */
 const NEGATED_AFTER: ReadonlySet<string> = new Set(['de', 'nl', 'tr'])
@@ -69,7 +73,7 @@ export const languageOf = ({ reading, text }: Analysis): string => {
 
 export const findOpinions = (analysis: Analysis): Opinions => {
   const language = languageOf(analysis)
-  const dictionary = DICTIONARIES.get(language)
+  const dictionary = DICTIONARIES.get(language)?.()
   if (dictionary === undefined) return { good: 0, bad: 0, lateGood: 0, lateBad: 0, negations: 0 }
   const found =
     language === 'ja' || language === 'zh'
@@ -149,4 +153,4 @@ const inCharacters = (given: string, { list }: Dictionary): FoundOpinions => {
 }
 
 export const isNegation = (language: string, word: string): boolean =>
-  DICTIONARIES.get(language)?.negations.has(word) === true
+  DICTIONARIES.get(language)?.().negations.has(word) === true

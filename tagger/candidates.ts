@@ -1,7 +1,7 @@
 import { canBeTag, isDoubtful } from './can-be-tag.ts'
 import type { Candidate } from './candidate.ts'
 import { findAction, findFailure, findInverted, findLoneEvent, range, type Rearranged } from './events.ts'
-import { ENGLISH_COMPOUNDS } from './english-words.ts'
+import { englishWords } from './english-words.ts'
 import { hashTerm } from './memory.ts'
 import { isAside, isDenied, isFailing, isLeading, isLocated, isInsideLonger } from './clause.ts'
 import type { Lexicon, WordTraits } from './lexicon.ts'
@@ -143,7 +143,7 @@ const findCompound = ({ language, compounds }: Lexicon, words: readonly string[]
   if (language !== 'en') return compounds.has(words.join(' ')) ? 'listed' : undefined
   const phrase = [...words.slice(0, -1), singular(words.at(-1) ?? '')].join(' ')
   if (compounds.has(phrase)) return 'named'
-  return words.length === 2 && ENGLISH_COMPOUNDS.has(phrase) ? 'listed' : undefined
+  return words.length === 2 && englishWords().compounds.has(phrase) ? 'listed' : undefined
 }
 
 const count = (candidate: Candidate, reading: Reading, span: TextSpan): void => {

@@ -1,3 +1,4 @@
+import { atFirstUse } from '../runtime/at-first-use.ts'
 import words from './data/en-words.json' with { type: 'json' }
 
 /** The words of all lines. */
@@ -19,15 +20,15 @@ export const GROUPS = [
   'object',
 ] as const
 
-export const GROUP_OF = new Map(
-  GROUPS.flatMap((name, group) => [...toSet(words[name])].map((word): [string, number] => [word, group])),
-)
-export const ENGLISH_VERBS = toSet(words.verb)
-export const ENGLISH_ADJECTIVES = toSet(words.adjective)
-export const MOSTLY_VERBS = toSet(words.mostlyVerb)
-export const MOSTLY_ADJECTIVES = toSet(words.mostlyAdjective)
-export const FREQUENT = toSet(words.frequent)
-/** Nouns of two words in a dictionary: hard drive. */
-export const ENGLISH_COMPOUNDS: ReadonlySet<string> = new Set(
-  [...toSet(words.compound)].map((compound) => compound.replace('_', ' ')),
-)
+/** The words of the English dictionary. `compounds`: nouns of two words, such as hard drive. */
+export const englishWords = atFirstUse(() => ({
+  groupOf: new Map(
+    GROUPS.flatMap((name, group) => [...toSet(words[name])].map((word): [string, number] => [word, group])),
+  ),
+  verbs: toSet(words.verb),
+  adjectives: toSet(words.adjective),
+  mostlyVerbs: toSet(words.mostlyVerb),
+  mostlyAdjectives: toSet(words.mostlyAdjective),
+  frequent: toSet(words.frequent),
+  compounds: new Set([...toSet(words.compound)].map((compound) => compound.replace('_', ' '))),
+}))

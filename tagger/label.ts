@@ -59,7 +59,7 @@ export const labelOf = (candidate: Candidate, lexicon: Lexicon): string => {
 }
 
 const toSingular = (lexicon: Lexicon, word: string, stem: string): string => {
-  const listed = lexicon.forms.get(stem)
+  const listed = lexicon.forms().get(stem)
   if (listed !== undefined && listed !== word) return listed
   // Drops the Arabic article if at least three letters follow.
   const bare = lexicon.language === 'ar' ? word.replace(/^ال(?=.{3})/, '') : word

@@ -1,3 +1,4 @@
+import { atFirstUse } from '../runtime/at-first-use.ts'
 import ar from './data/ar.json' with { type: 'json' }
 import de from './data/de.json' with { type: 'json' }
 import en from './data/en.json' with { type: 'json' }
@@ -11,7 +12,7 @@ import ru from './data/ru.json' with { type: 'json' }
 import cues from './data/name-cues.json' with { type: 'json' }
 import segmented from './data/segmented.json' with { type: 'json' }
 import tr from './data/tr.json' with { type: 'json' }
-import { FREQUENT, GROUP_OF, MOSTLY_ADJECTIVES, MOSTLY_VERBS, toSet } from './english-words.ts'
+import { englishWords, toSet } from './english-words.ts'
 import { singular, isEnglishAdjective, isNoNoun, isSenseless } from './word-endings.ts'
 import { stem } from './stems.ts'
 
@@ -41,7 +42,7 @@ export type Lexicon = Readonly<Record<ListName, ReadonlySet<string>>> & {
   /** Phrases for one thing, in unstemmed words. */
   readonly compounds: ReadonlySet<string>
   /** The label of a listed noun by its stem: the first form in the list. */
-  readonly forms: ReadonlyMap<string, string>
+  readonly forms: () => ReadonlyMap<string, string>
   readonly cachedTraits: Map<string, WordTraits>
 }
 
@@ -102,7 +103,7 @@ const toLexicon = (language: string, lists: Lists): Lexicon => {
     ...sets,
     language,
     compounds: new Set(lists.compounds),
-    forms: new Map(nouns.toReversed().map((noun) => [stem(noun, language), noun])),
+    forms: atFirstUse(() => new Map(nouns.toReversed().map((noun) => [stem(noun, language), noun]))),
     cachedTraits: new Map(),
   }
 }
@@ -131,14 +132,15 @@ export const traitsOf = (lexicon: Lexicon, word: string): WordTraits => {
 
 const findTraits = (lexicon: Lexicon, word: string): WordTraits => {
   const isEnglish = lexicon.language === 'en'
+  const english = englishWords()
   const lemma = isEnglish ? singular(word) : word
   const wordStem = stem(word, lexicon.language)
   const isListed = isEnglish
     ? lexicon.nouns.has(word) || lexicon.nouns.has(lemma)
     : lexicon.nouns.has(word) ||
       hasNounEnding(lexicon, word) ||
-      (word.length > 3 && lexicon.forms.has(wordStem) && !isNoNoun(lexicon.language, word))
-  const group = isEnglish ? (GROUP_OF.get(lemma) ?? GROUP_OF.get(word) ?? -1) : -1
+      (word.length > 3 && lexicon.forms().has(wordStem) && !isNoNoun(lexicon.language, word))
+  const group = isEnglish ? (english.groupOf.get(lemma) ?? english.groupOf.get(word) ?? -1) : -1
   const isAdjective = isEnglish && group < 0 && !isListed && isEnglishAdjective(word)
   return {
     stem: wordStem,
@@ -154,9 +156,9 @@ const findTraits = (lexicon: Lexicon, word: string): WordTraits => {
     isTrouble: lexicon.troubles.has(word),
     isAside: lexicon.asides.has(word),
     isPlace: lexicon.places.has(word),
-    isMostlyVerb: isEnglish && MOSTLY_VERBS.has(lemma),
-    isMostlyAdjective: isEnglish && MOSTLY_ADJECTIVES.has(lemma),
-    isFrequent: isEnglish && FREQUENT.has(lemma),
+    isMostlyVerb: isEnglish && english.mostlyVerbs.has(lemma),
+    isMostlyAdjective: isEnglish && english.mostlyAdjectives.has(lemma),
+    isFrequent: isEnglish && english.frequent.has(lemma),
     isAlsoName: ALSO_NAMES.has(word) && (isEnglish || !lexicon.nouns.has(word)),
     isNotNoun: isAdjective || (group < 0 && !isListed && isNoNoun(lexicon.language, word)),
     isAdjective,

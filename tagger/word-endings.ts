@@ -1,4 +1,4 @@
-import { ENGLISH_ADJECTIVES, ENGLISH_VERBS, GROUP_OF } from './english-words.ts'
+import { englishWords } from './english-words.ts'
 import exceptions from './data/singulars.json' with { type: 'json' }
 
 const MIN_UNLISTED_CHARACTERS = 3
@@ -29,7 +29,7 @@ export const isSenseless = (language: string, word: string): boolean => {
 }
 
 export const isEnglishAdjective = (word: string): boolean =>
-  ENGLISH_ADJECTIVES.has(word) || /.{3}(?:able|ible|ful|less|ous|ive|ical|ish|ly)$/.test(word)
+  englishWords().adjectives.has(word) || /.{3}(?:able|ible|ful|less|ous|ive|ical|ish|ly)$/.test(word)
 
 /**
  * Whether a word looks like no noun. In English: a verb, a verb with -ing, -ed, -es or -s, or a
@@ -38,11 +38,12 @@ export const isEnglishAdjective = (word: string): boolean =>
  */
 export const isNoNoun = (language: string, word: string): boolean => {
   if (language !== 'en') return NOT_NOUN[language]?.test(word) === true
-  if (ENGLISH_VERBS.has(word)) return true
+  const { verbs, groupOf } = englishWords()
+  if (verbs.has(word)) return true
   const ending = /(?:ing|ed|es|s)$/.exec(word)
   if (!ending) return false
   const root = word.slice(0, ending.index)
-  const isKnown = (form: string): boolean => ENGLISH_VERBS.has(form) || (ending[0].length > 1 && GROUP_OF.has(form))
+  const isKnown = (form: string): boolean => verbs.has(form) || (ending[0].length > 1 && groupOf.has(form))
   return isKnown(root) || isKnown(`${root}e`) || (/(.)\1$/.test(root) && isKnown(root.slice(0, -1)))
 }
 

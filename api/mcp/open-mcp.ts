@@ -4,11 +4,12 @@ import { findNames, readContractValues } from '../../db/reads/names.ts'
 import { countAnswers } from '../../db/reads/nps.ts'
 import { withStoredHashes } from '../../db/reads/search.ts'
 import type { CapabilityParts, OpenedCapability } from '../capability.ts'
+import type { Arrival } from '../http/arrival.ts'
 import { withinQueryTime } from '../within-query-time.ts'
 import type { AgentReads } from './agent-read.ts'
 import { createCallLimit } from './call-limit.ts'
 import { createCountCall } from './count-calls.ts'
-import { answerMcp, type McpDependencies } from './mcp.ts'
+import type { McpDependencies } from './mcp.ts'
 
 const PATH = '/mcp'
 
@@ -30,8 +31,14 @@ export const openMcp = ({ resources, reads, counter }: CapabilityParts): OpenedC
 export const mcpRoute = (dependencies: McpDependencies): OpenedCapability => ({
   address: { name: 'mcp', path: PATH },
   isTraced: true,
-  routes: [{ method: 'POST', path: PATH, handle: (arrival) => answerMcp(dependencies, arrival) }],
+  routes: [{ method: 'POST', path: PATH, handle: (arrival) => answer(dependencies, arrival) }],
 })
+
+/** Few processes are asked by agents, and the SDK takes a tenth of a second to load. */
+const answer = async (dependencies: McpDependencies, arrival: Arrival): Promise<Response> => {
+  const { answerMcp } = await import('./mcp.ts')
+  return answerMcp(dependencies, arrival)
+}
 
 const createAgentReads = ({ hashKey, readingSql: sql }: CapabilityParts['resources']): AgentReads => ({
   compare: (asked) => withinQueryTime(compareSpans(sql, withStoredHashes(hashKey, asked))),

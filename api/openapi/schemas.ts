@@ -120,7 +120,7 @@ const CONVERSION: ConversionConfig = {
   // The pipe of an object begins with `unknown`, so only the output of the pipe has the members.
   typeMode: 'output',
   errorMode: 'throw',
-  ignoreActions: ['check', 'raw_check', 'raw_transform', 'transform', 'finite'],
+  ignoreActions: ['check', 'raw_check', 'raw_transform', 'transform', 'finite', 'to_lower_case'],
   overrideRef: ({ referenceId }) => ref(referenceId).$ref,
   overrideSchema: ({ valibotSchema, jsonSchema }) => {
     if (valibotSchema === freeObject) return { type: 'object', description: FREE, ...ANY_MEMBERS }

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { isProgrammingError } from '../../runtime/fault.ts'
-import { isFullRedis, isRefusedByRedis } from '../../queue/redis/connect-redis.ts'
+import { isFullRedis, isRefusedByRedis } from '../../queue/redis/refusal-of-redis.ts'
 import type { Admission, Judgement } from '../../queue/admission/call-admit.ts'
 import { faultIds } from '../http/request-id.ts'
 import type { Unavailable } from '../http/refusal.ts'

@@ -1,4 +1,4 @@
-import { type Cluster, type ClusterOptions, Redis, type RedisOptions, ReplyError } from 'ioredis'
+import { type Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis'
 import { type RedisAccess, readRedisUrl } from '../../runtime/redis-address.ts'
 import { withinTime } from '../../runtime/within-time.ts'
 import { openCluster } from './ioredis-cluster-fixes.ts'
@@ -103,12 +103,6 @@ export const onNewConnection = (redis: RedisClient, listen: () => void): void =>
   redis.on('+node', onNode)
   redis.on('refresh', listen)
 }
-
-/** Whether Redis refused a command because it has no memory left. */
-export const isFullRedis = (error: unknown): boolean => isRefusedByRedis(error) && error.message.startsWith('OOM ')
-
-/** Whether Redis answered with an error. */
-export const isRefusedByRedis = (error: unknown): error is Error => error instanceof ReplyError
 
 type ConnectOptions = Pick<
   RedisOptions,

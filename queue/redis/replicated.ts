@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import type { ChainableCommander } from 'ioredis'
 import { coalesce } from '../../runtime/coalesce.ts'
 import { ADMIT, KEYS_OF_ADMIT, type SendAdmit, type SendResult } from '../admission/call-admit.ts'
-import { isRefusedByRedis, onNewConnection, type RedisClient } from './connect-redis.ts'
+import { onNewConnection, type RedisClient } from './connect-redis.ts'
+import { isRefusedByRedis } from './refusal-of-redis.ts'
 
 const ADMIT_SHA1 = createHash('sha1').update(ADMIT).digest('hex')
 /** `REPLICATED_AT_ONCE` waits, one after the other, end within the timeout of a command. */

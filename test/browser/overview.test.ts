@@ -5,11 +5,14 @@ import { QUEUE_NAMES } from '../../contract/jobs.ts'
 import { createWorkspace } from '../../db/workspaces/workspaces.ts'
 import { LATELY_SECONDS, createProcessReports, startReporting } from '../../queue/jobs/process-reports.ts'
 import { feedbackBody, inject } from '../support/inject.ts'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import {
-  type Browser,
+  assertContrast,
+  assertFits,
+  keepPicture,
   LEAST_CONTRAST,
-  type Page,
-  type PageOptions,
+  type OpenedPage,
+  openPage,
   startBrowser,
   whyNoBrowser,
 } from '../support/browser.ts'
@@ -37,7 +40,7 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
 
   /** Waits until an expression holds in the page. */
   const untilShown = (page: Page, what: string, expression: string): Promise<boolean> =>
-    until(what, () => page.evaluate(expression))
+    until(what, () => page.evaluate<boolean>(expression))
   const untilDrawn = (page: Page): Promise<boolean> => {
     const curve = `document.querySelector('[data-series=acceptedPerSecond]')?.getAttribute('d')`
     return untilShown(page, 'curves are drawn', `${curve}?.includes('L') === true`)
@@ -48,22 +51,31 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
         ? [...document.querySelectorAll('#workspaces tr')].map((row) => [...row.cells].map((cell) => cell.innerText).join(' | '))
         : []`,
     )
-  const openOverview = (more: PageOptions = {}): Promise<Page> =>
-    browser.open(`${service.urls[0]}/admin`, { password: service.adminToken, ...more })
+  const open = async (url: string, options: BrowserContextOptions = {}, password = service.adminToken) => {
+    const opened = await openPage(browser, { httpCredentials: { username: 'operator', password }, ...options })
+    await opened.page.goto(url)
+    return opened
+  }
+  const openOverview = (options?: BrowserContextOptions): Promise<OpenedPage> =>
+    open(`${service.urls[0]}/admin`, options)
 
-  for (const [colors, form, width] of [
-    ['light', 'wide', 1_280],
-    ['dark', 'narrow', 360],
+  const NARROW = { width: 360, height: 900 }
+
+  for (const [colorScheme, form, viewport] of [
+    ['light', 'wide', { width: 1_280, height: 900 }],
+    ['dark', 'narrow', NARROW],
   ] as const) {
-    it(`${colors} and ${form}: draws its curves, fits, and can be read`, async () => {
-      const page = await openOverview({ width, colors })
+    it(`${colorScheme} and ${form}: draws its curves, fits, and can be read`, async () => {
+      await using opened = await openOverview({ viewport, colorScheme })
+      const { page, complaints, requested } = opened
       await service.submit('/feedbacks', { description: 'Drawn on the overview' })
       await untilDrawn(page)
       await untilShown(page, 'all is well', `document.getElementById('verdict').textContent === '✓ All is well'`)
       assert.equal(await page.evaluate(`document.querySelectorAll('figure svg[aria-label]').length`), 13)
       assert.equal(await page.evaluate(`document.querySelectorAll('#queues tr').length`), QUEUE_NAMES.length)
       await until('no workspace has a load', async () => (await workspacesShown(page)).length === 0)
-      await page.assertReadable()
+      await assertFits(page)
+      await assertContrast(page)
       const cut: number = await page.evaluate(
         `(() => { const { scrollWidth, clientWidth } = document.querySelector('.scroll:has(#queues)'); return scrollWidth - clientWidth })()`,
       )
@@ -75,21 +87,21 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
       const isDark: boolean = await page.evaluate(
         `getComputedStyle(document.body).backgroundColor === 'rgb(20, 23, 27)'`,
       )
-      assert.equal(isDark, colors === 'dark')
-      await page.keep(`overview-${colors}-${form}`)
-      assert.deepEqual(page.complaints, [])
-      for (const url of page.requested) {
+      assert.equal(isDark, colorScheme === 'dark')
+      await keepPicture(page, `overview-${colorScheme}-${form}`)
+      assert.deepEqual(complaints, [])
+      for (const url of requested) {
         assert.ok(url.startsWith('data:') || url.startsWith(service.urls[0]!), url)
       }
     })
   }
 
   it('the API reference can be dark, and shows refusals in short rows on a narrow page', async () => {
-    const page = await browser.open(`${service.urls[0]}/docs#/Submissions/createFeedback`, {
-      width: 360,
-      colors: 'dark',
-      password: service.adminToken,
+    await using opened = await open(`${service.urls[0]}/docs#/Submissions/createFeedback`, {
+      viewport: NARROW,
+      colorScheme: 'dark',
     })
+    const { page, complaints } = opened
     const heights = await until('an operation is shown', async () => {
       const found: number[] = await page.evaluate(
         `[...document.querySelectorAll('.response:not([data-code^="2"])')].map((row) => row.offsetHeight)`,
@@ -97,10 +109,10 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
       return found.length > 5 && found
     })
     assert.ok(heights.reduce((sum, height) => sum + height) < 1_000, heights.join())
-    const { contrast } = await page.evaluate(LEAST_CONTRAST)
+    const { contrast } = await page.evaluate<{ contrast: number }>(LEAST_CONTRAST)
     assert.ok(contrast > 3, `${contrast}`)
     assert.equal(await page.evaluate(`getComputedStyle(document.querySelector('.swagger-ui')).colorScheme`), 'dark')
-    assert.deepEqual(page.complaints, [])
+    assert.deepEqual(complaints, [])
   })
 
   const showsAll = async (base: string, password: string): Promise<void> => {
@@ -111,7 +123,8 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
       '/docs': 'Create a feedback record',
     }
     for (const [path, text] of Object.entries(expected)) {
-      const page = await browser.open(`${base}${path}`, { password })
+      await using opened = await open(`${base}${path}`, {}, password)
+      const { page } = opened
       await untilShown(page, `content of ${path}`, `document.body?.innerText.includes(${JSON.stringify(text)})`)
       if (path !== '/admin/queues') continue
       const back: boolean = await page.evaluate(
@@ -147,7 +160,8 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
       response.writeHead(answer.status, { 'Content-Type': answer.headers.get('content-type') ?? '' }).end(text)
     })
     try {
-      const page = await browser.open(`${unlimited.url}/admin`)
+      await using opened = await open(`${unlimited.url}/admin`)
+      const { page } = opened
       await untilDrawn(page)
       const memory: string = await page.evaluate(
         `document.querySelector('figure:has([data-series=redisMaxBytes]) figcaption').innerText`,
@@ -159,7 +173,8 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
   })
 
   it('has a name for each chart and each element that the keyboard reaches, and one main heading', async () => {
-    const page = await openOverview()
+    await using opened = await openOverview()
+    const { page } = opened
     await untilDrawn(page)
     const nameless: string[] = await page.evaluate(`[...document.querySelectorAll('a, button, [tabindex], svg')]
       .filter((e) => !(e.getAttribute('aria-label') || e.getAttribute('aria-labelledby') || e.textContent.trim()))
@@ -188,7 +203,8 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
         await inject({ ...service, workspaceId: heavy }, queues, { body: feedbackBody('waits'), agoMs })
       }
       await inject({ ...service, workspaceId: beside }, queues, { body: feedbackBody('waits too'), agoMs: 15_000 })
-      const page = await openOverview({ width: 360, colors: 'dark' })
+      await using opened = await openOverview({ viewport: NARROW, colorScheme: 'dark' })
+      const { page } = opened
       const rows = await until('the workspaces are shown', async () => {
         const shown = await workspacesShown(page)
         return shown.length === 3 && shown
@@ -205,8 +221,9 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
         `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('#workspaces-now .scroll'))`,
       )
       assert.equal(hidden, 0, 'all columns are in view')
-      await page.assertReadable()
-      await page.keep('overview-crowding')
+      await assertFits(page)
+      await assertContrast(page)
+      await keepPicture(page, 'overview-crowding')
     } finally {
       await resumeWork(queues)
       await reporting.stop()
@@ -215,7 +232,8 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
 
   it('reports that the worker is gone and what to do, and shows new jobs without a reload', async () => {
     await worker.stop()
-    const page = await openOverview()
+    await using opened = await openOverview()
+    const { page } = opened
     await service.post('/feedbacks', { description: 'waits' })
     await untilShown(page, 'trouble', `/Trouble/.test(document.getElementById('verdict')?.textContent)`)
     assert.match(
@@ -223,6 +241,6 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
       /No worker is running\..*npm run worker/,
     )
     await untilShown(page, 'waiting jobs', `Number(document.querySelector('#queues tr td')?.textContent) > 0`)
-    await page.keep('overview-trouble')
+    await keepPicture(page, 'overview-trouble')
   })
 })
