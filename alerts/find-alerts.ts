@@ -33,7 +33,7 @@ export type FoundAlert = {
  * The false alarms that a workspace may have in a quarter, of all keys and looks together, and how the
  * subjects share them. The simulation shows how many there are: fewer, since few keys are near a bound.
  */
-const ALLOWED_IN_A_QUARTER = 0.6
+const ALLOWED_IN_A_QUARTER = 0.95
 const SHARES: Readonly<Record<AlertSubject, number>> = { theme: 0.4, kind: 0.1, tag: 0.2, source: 0.15, account: 0.15 }
 const DAYS_OF_QUARTER = 91
 

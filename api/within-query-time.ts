@@ -7,5 +7,5 @@ import { withinTime } from '../runtime/within-time.ts'
  */
 const QUERY_WITHIN_MS = 6_000
 
-/** For queries without which there is no answer. Rejects if the database does not answer in time. */
+/** For queries without which there is no answer. Rejects if they take longer. */
 export const withinQueryTime = <T>(query: Promise<T>): Promise<T> => withinTime(query, QUERY_WITHIN_MS)

@@ -5,7 +5,7 @@ import { fact } from './feedback-page.ts'
 import { filterForm } from './filter-form.ts'
 import { groupTable, inOrder, shownOf } from './group-table.ts'
 import { html, type Html } from './html.ts'
-import { cut, label, number, plural } from './parts.ts'
+import { cut, label, number, plural, SMALL_TABLE_BYTES } from './parts.ts'
 import { type PageAsked, feedbackLink, linkTo, NO_RECORD, type NoPage, type InsightPage, type Site } from './site.ts'
 import { spansOf, spanText, tiles, trend } from './spans.ts'
 import { readListed, textList } from './text-list.ts'
@@ -101,7 +101,7 @@ const storyOf = async (asked: PageAsked, { path, own, by }: Story): Promise<Html
         ? html``
         : html`<section>
             <h2>${NAMES[name] ?? name}</h2>
-            ${groupTable(site, spanned, { name: NAMES[name] ?? name, by: name, groups })}
+            ${groupTable(site, spanned, { name: NAMES[name] ?? name, by: name, groups, mostBytes: SMALL_TABLE_BYTES })}
           </section>`
     })}
     <section>

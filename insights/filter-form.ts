@@ -1,11 +1,10 @@
-import { Buffer } from 'node:buffer'
 import { FIELD_PREFIX } from '../contract/feedback-filters.ts'
 import { TEXT_KINDS } from '../contract/kinds-of-texts.ts'
 import type { RecordKind } from '../contract/record-schemas.ts'
 import { html, type Html } from './html.ts'
-import { cut, label, thatFit } from './parts.ts'
+import { cut, label, plural, thatFit } from './parts.ts'
 import type { InsightReads } from './reads.ts'
-import type { PageAsked } from './site.ts'
+import { linkTo, type PageAsked, type Site } from './site.ts'
 import { readThemes } from './theme-names.ts'
 import { lastDays, type ViewQuery } from './view.ts'
 
@@ -55,7 +54,7 @@ export const filterForm = async (
       ${of === 'feedback' ? moreFilters(fields, query) : html``} ${await hiddenFilters(reads, query)}
       <p class="buttons"><button>Show</button> <a href="${site.address(path)}">Without filters</a></p>
     </form>
-    ${hasSpan ? presets({ query, now: site.now, address: (preset) => site.address!(path, preset) }) : html``}
+    ${hasSpan ? presets(site, path, query) : html``}
   </search>`
 }
 
@@ -66,18 +65,10 @@ const PRESETS = [
   { days: 364, name: '52 weeks' },
 ] as const
 
-const presets = ({
-  query,
-  now,
-  address,
-}: {
-  query: ViewQuery
-  now: Date
-  address: (query: ViewQuery) => string
-}): Html =>
+const presets = (site: Site, path: string, query: ViewQuery): Html =>
   html`<p class="presets">
     The last
-    ${PRESETS.map(({ days, name }) => html`<a href="${address({ ...query, ...lastDays(now, days) })}">${name}</a> `)}
+    ${PRESETS.map(({ days, name }) => html`${linkTo(site, { path, query: { ...query, ...lastDays(site.now, days) } }, name)} `)}
   </p>`
 
 const valueOf = (query: ViewQuery, name: string): string => {
@@ -94,29 +85,24 @@ const dayInput = (name: string, text: string, query: ViewQuery): Html => {
 const textInput = (name: string, text: string, query: ViewQuery): Html =>
   html`<label>${text} <input name="${name}" value="${valueOf(query, name)}" maxlength="512" /></label>`
 
-/** The bytes of the choices of a list, and those of the element of one of them. */
-const [MOST_BYTES, OPTION_BYTES] = [12_000, 30]
+/** The bytes of the choices of a list. */
+const MOST_BYTES = 15_000
 
 type Choosing = { name: string; text: string; choices: readonly FilterChoice[]; none?: string }
 
 export const choiceOf = ({ name, text, choices, none = 'any' }: Choosing, query: ViewQuery): Html => {
   const given = valueOf(query, name)
-  const fitting = thatFit(
-    choices,
-    ({ value, name: shown }) => Buffer.byteLength(value) + Buffer.byteLength(shown) + OPTION_BYTES,
-    MOST_BYTES,
-  )
-  const isOther = given !== '' && !fitting.some(({ value }) => value === given)
-  const all = isOther ? [...fitting, { value: given, name: given }] : fitting
+  const option = ({ value, name: shown }: FilterChoice): Html =>
+    html`<option value="${value}" ${value === given ? html` selected` : html``}>${cut(shown)}</option>`
+  const chosen = choices.find(({ value }) => value === given) ?? { value: given, name: given }
+  const others = choices.filter(({ value }) => value !== given).map(option)
+  const fitting = thatFit(others, MOST_BYTES)
   return html`<label
     >${text}
     <select name="${name}">
       <option value="">${none}</option>
-      ${all.map(({ value, name: shown }) =>
-        value === given
-          ? html`<option value="${value}" selected>${cut(shown)}</option>`
-          : html`<option value="${value}">${cut(shown)}</option>`,
-      )}
+      ${given === '' ? html`` : option(chosen)} ${fitting}
+      ${fitting.length < others.length ? html`<option disabled>${plural(others.length - fitting.length, 'more choice')}: find the name first</option>` : html``}
     </select></label
   >`
 }
@@ -144,15 +130,10 @@ const moreFilters = (fields: readonly string[], query: ViewQuery): Html => {
     ${fields.map((name) => textInput(`${FIELD_PREFIX}${name}`, name, query))}
     ${choiceOf({ name: 'isHidden', text: 'Hidden feedback', choices: HIDDEN, none: 'none' }, query)}
   </div>`
-  return isOpen
-    ? html`<details open>
-        <summary>More filters</summary>
-        ${inputs}
-      </details>`
-    : html`<details>
-        <summary>More filters</summary>
-        ${inputs}
-      </details>`
+  return html`<details${isOpen ? html` open` : html``}>
+    <summary>More filters</summary>
+    ${inputs}
+  </details>`
 }
 
 const OF_RECORDS = [

@@ -1,23 +1,14 @@
 import { DIMENSION_NAMES } from '../db/reads/dimensions.ts'
-import type { SpanOrder } from '../db/reads/spans.ts'
 import { filterForm } from './filter-form.ts'
 import { groupName, groupTable, inOrder, shownOf } from './group-table.ts'
 import { html, type Html } from './html.ts'
 import { decimal, HALF_TABLE_BYTES, label, number, plural, signed, table } from './parts.ts'
 import { type PageAsked, feedbackLink, linkTo, type InsightPage, type Site } from './site.ts'
 import { spansOf, spanText, tiles, trend } from './spans.ts'
-import { orderLinks, orderOf } from './themes-page.ts'
+import { orderLinks, orderOf, ORDERS } from './themes-page.ts'
 import { type Spanned, spannedOf } from './view.ts'
 
 const MOST = 50
-const ORDERS = {
-  feedback: 'most feedback',
-  growth: 'grows most',
-  fall: 'falls most',
-  bad: 'most bad ratings',
-  worse: 'satisfaction fell most',
-} as const satisfies Partial<Record<SpanOrder, string>>
-
 /** Feedback by any dimension, also by a declared field such as a version. */
 export const groupsPage = async (asked: PageAsked): Promise<InsightPage> => {
   const { site, view, reads } = asked

@@ -58,14 +58,10 @@ const TABLE_BYTES = 45_000
 export const HALF_TABLE_BYTES = 22_000
 export const SMALL_TABLE_BYTES = 10_000
 
-/** The first items whose HTML has at most so many bytes together. */
-export const thatFit = <Item>(
-  items: readonly Item[],
-  bytesOfItem: (item: Item) => number,
-  mostBytes: number,
-): Item[] => {
+/** The first parts that have at most so many bytes together. */
+export const thatFit = (parts: readonly Html[], mostBytes: number): Html[] => {
   let bytes = 0
-  return items.filter((item) => (bytes += bytesOfItem(item)) <= mostBytes)
+  return parts.filter((part) => (bytes += Buffer.byteLength(part.html)) <= mostBytes)
 }
 
 /** A table that becomes cards on a phone. Each cell has the name of its column there. */
@@ -81,7 +77,7 @@ export const table = (
         ${cells.map((cell, at) => html`<td data-name="${columns[at + 1]!.name}">${cell}</td>`)}
       </tr> `,
   )
-  const shown = thatFit(body, (row) => Buffer.byteLength(row.html), mostBytes)
+  const shown = thatFit(body, mostBytes)
   const left = rows.length - shown.length
   return html`<table class="cards">
     <caption>

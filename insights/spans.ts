@@ -73,8 +73,7 @@ const changeNote = (before: number, after: number): string => {
 /** The steps of the later span as charts, with a table of the same figures. */
 export const trend = (site: Site, spanned: Spanned, steps: readonly SpanStep[]): Html => {
   const { unit } = spanned
-  const shown = everyStep(spanned, steps)
-  const isCut = shown.length === MOST_STEPS
+  const { shown, isCut } = everyStep(spanned, steps)
   const name = `Feedback each ${unit}`
   return html`<section>
     <h2>Over time</h2>
@@ -110,20 +109,21 @@ export const trend = (site: Site, spanned: Spanned, steps: readonly SpanStep[]):
 const MOST_STEPS = 60
 
 /** The steps of the later span without gaps; of a longer span, those up to the latest feedback. */
-const everyStep = ({ after, unit }: Spanned, steps: readonly SpanStep[]): SpanStep[] => {
+const everyStep = ({ after, unit }: Spanned, steps: readonly SpanStep[]): { shown: SpanStep[]; isCut: boolean } => {
   const known = new Map(steps.filter((step) => step.after.feedback > 0).map((step) => [step.key, step]))
   const none = { feedback: 0, rated: 0, satisfaction: null, bad: null }
   const start = startOfStep(dayOf(after.from), unit)
   const latest = [...known.keys()].reduce((one, other) => (one > other ? one : other), dayOf(start.toISOString()))
   const earliest = moved(new Date(latest), unit, 1 - MOST_STEPS)
-  const all: SpanStep[] = []
-  let at = earliest > start ? earliest : start
-  while (at.toISOString() < after.to && all.length < MOST_STEPS) {
+  const isCut = moved(start, unit, MOST_STEPS).toISOString() < after.to
+  const shown: SpanStep[] = []
+  let at = isCut && earliest > start ? earliest : start
+  while (at.toISOString() < after.to && shown.length < MOST_STEPS) {
     const key = dayOf(at.toISOString())
-    all.push(known.get(key) ?? { key, before: none, after: none })
+    shown.push(known.get(key) ?? { key, before: none, after: none })
     at = moved(at, unit, 1)
   }
-  return all
+  return { shown, isCut }
 }
 
 const startOfStep = (day: string, unit: SpanUnit): Date => {

@@ -2,7 +2,7 @@ import type { SpanOrder } from '../db/reads/spans.ts'
 import { choiceOf, filterForm } from './filter-form.ts'
 import { groupTable, inOrder, shownOf } from './group-table.ts'
 import { html, type Html } from './html.ts'
-import { label, plural, table, timeOf } from './parts.ts'
+import { label, plural, SMALL_TABLE_BYTES, table, timeOf } from './parts.ts'
 import {
   type PageAsked,
   changeForm,
@@ -20,7 +20,7 @@ import { type ViewQuery, spannedOf } from './view.ts'
 
 const MOST = 60
 const MOST_OF_THEME = 8
-const ORDERS = {
+export const ORDERS = {
   feedback: 'most feedback',
   growth: 'grows most',
   fall: 'falls most',
@@ -99,7 +99,9 @@ export const themePage = async (asked: PageAsked, id: string): Promise<InsightPa
   const { site, view, reads } = asked
   const theme = await readTheme(reads, id)
   if (theme === undefined) return NO_RECORD
-  const [themes, into] = [await readThemes(reads), await readTheme(reads, theme.record.mergedInto ?? id)]
+  const themes = await readThemes(reads)
+  const { mergedInto } = theme.record
+  const into = mergedInto === undefined ? undefined : await readTheme(reads, mergedInto)
   const own = {
     ...asked,
     view: { ...view, query: { ...view.query, themeId: id }, filters: { ...view.filters, themeId: id } },
@@ -119,7 +121,7 @@ export const themePage = async (asked: PageAsked, id: string): Promise<InsightPa
         ? html``
         : html`<section>
             <h2>${title}</h2>
-            ${groupTable(site, spanned, { name: title, by: name, groups })}
+            ${groupTable(site, spanned, { name: title, by: name, groups, mostBytes: SMALL_TABLE_BYTES })}
           </section>`
     })}
     <section>
@@ -137,7 +139,7 @@ const stateOf = (site: Site, { record }: NamedTheme, into: NamedTheme | undefine
   html`<p class="note">
     Since ${timeOf(record.createdAt)}.
     ${record.isHidden ? 'It is hidden: no count by theme and no report shows it.' : ''}
-    ${record.mergedInto === undefined || into === undefined ? '' : html`Merged into ${linkTo(site, { path: `/themes/${into.id}` }, label(into.name))}, which has its texts.`}
+    ${into === undefined ? '' : html`Merged into ${linkTo(site, { path: `/themes/${into.id}` }, label(into.name))}, which has its texts.`}
   </p>`
 
 /** The forms that change a theme. */

@@ -1,9 +1,9 @@
 import { themeCell, themeOfCell } from './cells.ts'
-import { ALL, type Cell, type Sums, sumOf } from './sums.ts'
+import { ALL, type Cell, type Sums, sumOf, textsWithTheme } from './sums.ts'
 
 /** What likeness needs of the themes and the texts of a workspace. */
 type Likeness = {
-  readonly themes: readonly { readonly number: number }[]
+  readonly themes: readonly { readonly number: number; readonly tags: readonly number[] }[]
   readonly sums: Sums
   readonly texts: number
   readonly textsWith: ReadonlyMap<number, number>
@@ -19,7 +19,10 @@ const USUAL_TEXTS = 2.5
 /** Small themes count as if they had so many texts more, or the largest would take too much. */
 const EVEN_TEXTS = 10
 
-/** A name must fit the texts of its theme: a theme whose tag has placed less of all texts takes none by likeness. */
+/**
+ * A name must fit the texts of its theme: a theme whose tag has placed less of the texts with a theme takes
+ * none by likeness. The name of a person fits.
+ */
 const LEAST_SHARE = 0.002
 
 /**
@@ -28,6 +31,7 @@ const LEAST_SHARE = 0.002
  * likeliest of the themes that can take it.
  */
 export const likeliestTheme = (memory: Likeness, terms: readonly number[], isLong: boolean): number | undefined => {
+  const least = LEAST_SHARE * textsWithTheme(memory.sums)
   const scores = new Map(memory.themes.map(({ number }) => [number, scoreWithoutTerms(memory, number, terms.length)]))
   for (const term of terms) {
     const usual = ((memory.textsWith.get(term) ?? 0) + 0.5) / (memory.texts + 1)
@@ -46,8 +50,9 @@ export const likeliestTheme = (memory: Likeness, terms: readonly number[], isLon
   }
   let found: number | undefined
   let best = -Infinity
-  for (const [theme, score] of scores) {
-    const takes = score.isKnown && score.sure >= LEAST_SHARE * memory.texts
+  for (const { number: theme, tags } of memory.themes) {
+    const score = scores.get(theme)!
+    const takes = score.isKnown && (tags.length === 0 || score.sure >= least)
     if (score.value <= best || (isLong && !takes)) continue
     best = score.value
     found = takes ? theme : undefined

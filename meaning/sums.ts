@@ -12,6 +12,13 @@ export type CellShare = { readonly hashes: readonly number[]; readonly cells: re
 
 export const sumOf = (sums: Sums, hash: number, cell: Cell): number => sums.get(hash)?.get(cell) ?? 0
 
+/** How many texts have a theme. */
+export const textsWithTheme = (sums: Sums): number => {
+  let texts = 0
+  for (const [cell, sum] of sums.get(ALL) ?? []) if (cell > 0) texts += sum
+  return texts
+}
+
 export const addShare = (sums: Sums, share: CellShare): void => changeSums(sums, share, 1)
 
 /** Takes a share out again. A sum of zero is deleted, so nothing is left of a text that is gone. */

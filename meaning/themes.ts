@@ -1,7 +1,7 @@
 import type { TagSubject } from '../tagger/subject.ts'
 import { type Placed, themeCell } from './cells.ts'
 import { likeliestTheme } from './likeliest-theme.ts'
-import { addShare, ALL, type Sums, sumOf } from './sums.ts'
+import { addShare, ALL, type Sums, sumOf, textsWithTheme } from './sums.ts'
 
 /**
  * A theme of a workspace. `tags`: hashes of the tags that place texts in it. `subject`: the words of
@@ -55,7 +55,7 @@ const ODD_TAG_TEXTS = 3
 /** Each time that a workspace has so many themes more, the next ones need one text more. */
 const THEMES_PER_TEXT = 25
 /**
- * A theme with more than this share of all texts says little, such as `course` where all texts are
+ * A theme with more than this share of the texts with a theme says little, such as `course` where all texts are
  * about courses. Its texts still open themes for their other tags, with so many texts more.
  */
 const LARGE_SHARE = 1 / 3
@@ -86,8 +86,8 @@ export const decideThemes = (memory: ThemeMemory, texts: readonly NewText[]): Th
   return decisions
 }
 
-const isLarge = ({ sums, texts }: ThemeMemory, theme: number): boolean =>
-  sumOf(sums, ALL, themeCell({ theme, by: 'tag' })) > LARGE_SHARE * texts
+const isLarge = ({ sums }: ThemeMemory, theme: number): boolean =>
+  sumOf(sums, ALL, themeCell({ theme, by: 'tag' })) > LARGE_SHARE * textsWithTheme(sums)
 
 const put = (
   memory: ThemeMemory,

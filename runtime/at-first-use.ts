@@ -1,4 +1,4 @@
-/** Makes a value when it is first asked for. For values that take long to make and that few processes need. */
+/** Makes a value when it is first asked for: one that takes long to make, and that not every process needs. */
 export const atFirstUse = <T>(make: () => T): (() => T) => {
   let made: { readonly value: T } | undefined
   return () => (made ??= { value: make() }).value

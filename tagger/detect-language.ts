@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { atFirstUse } from '../runtime/at-first-use.ts'
 
-/** The data of the detector take a third of a second to load, and few texts need them. */
+/** The data of the detector take long to load, and few texts need them. */
 const detector = atFirstUse(() => {
   // The package has no entry for require() by its name.
   const path = fileURLToPath(import.meta.resolve('eld/extrasmall'))

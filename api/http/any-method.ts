@@ -7,7 +7,7 @@ import { keepRequestId } from './request-id.ts'
 export const answerAnyMethod = async (given: Request, answer: Handler): Promise<Response> => {
   const isHead = given.method === 'HEAD'
   const url = withBoundedQuery(given.url)
-  if (!isHead && url === given.url) return answer(given)
+  if ((!isHead && url === given.url) || FORBIDDEN.has(given.method)) return answer(given)
   const request = isHead ? new Request(url, { headers: given.headers, signal: given.signal }) : new Request(url, given)
   keepRequestId(given, request)
   const response = await answer(request)
@@ -15,6 +15,9 @@ export const answerAnyMethod = async (given: Request, answer: Handler): Promise<
   await response.body?.cancel()
   return new Response(null, response)
 }
+
+/** A runtime hands over requests with these methods, but no program can make one. No route takes them. */
+const FORBIDDEN: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK'])
 
 /**
  * More parameters than a valid query has. Elysia parses the query of each request, before a token

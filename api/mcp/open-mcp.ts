@@ -34,7 +34,7 @@ export const mcpRoute = (dependencies: McpDependencies): OpenedCapability => ({
   routes: [{ method: 'POST', path: PATH, handle: (arrival) => answer(dependencies, arrival) }],
 })
 
-/** Few processes are asked by agents, and the SDK takes a tenth of a second to load. */
+/** Few processes are asked by agents, and the SDK takes long to load. */
 const answer = async (dependencies: McpDependencies, arrival: Arrival): Promise<Response> => {
   const { answerMcp } = await import('./mcp.ts')
   return answerMcp(dependencies, arrival)

@@ -132,7 +132,7 @@ end $$;
 -- The counts since `first_day`: of each key, by its days. Only the tags and the accounts that can be told,
 -- at most 500 of each: tags with so many people in the last week, accounts with so many raters in the last
 -- four. A tag that names a theme is told as the theme.
-create or replace function read_alert_counts(ws uuid, first_day date, today date, least_recent integer)
+create or replace function read_alert_counts(ws uuid, first_day date, today date, least_people integer)
 returns table (subject text, key text, source text, days integer[], people double precision[])
   language plpgsql stable
   set enable_seqscan = off
@@ -146,7 +146,7 @@ declare
     from alert_count as c
     where c.workspace_id = ws and c.day > today - 28 and (c.subject = 'tag' and c.day > today - 7 or c.subject = 'account rated')
       and not (c.subject = 'tag' and c.key = any (of_themes))
-    group by c.subject, c.key having sum(c.people) >= least_recent
+    group by c.subject, c.key having sum(c.people) >= least_people
   ) as k where k.place <= most);
 begin
   return query

@@ -49,7 +49,7 @@ begin
     join theme as t on t.workspace_id = ws and t.number = r.theme where r.id = any (placed)
   loop
     at := at + 1;
-    update feedback as f set theme_id = w.theme_id, theme_by = 'likeness', uncorrected = with_theme(f.uncorrected, w.theme_id), change_position = at
+    update feedback as f set theme_id = w.theme_id, theme_by = 'likeness', uncorrected = with_likeness(f.uncorrected, w.theme_id), change_position = at
     where f.workspace_id = ws and f.id = w.id and f.theme_id is null;
     continue when found;
     update conversation as c set theme_id = w.theme_id, change_position = at
@@ -57,11 +57,12 @@ begin
   end loop;
 end $$;
 
--- Whether the themes of a workspace are the first `known` ones.
-create or replace function has_themes(ws uuid, known integer) returns boolean
+-- Whether a workspace has the same themes as when `known` was made (themeSet in db/tags/store-tags.ts).
+create or replace function has_themes(ws uuid, known text) returns boolean
   language plpgsql stable as $$
 begin
-  return known = (select coalesce(max(t.number), 0) from theme as t where t.workspace_id = ws);
+  return known = (
+    select count(*) || ' ' || coalesce((array_agg(t.id order by t.number desc))[1]::text, '') from theme as t where t.workspace_id = ws);
 end $$;
 
 create or replace function add_meaning(ws uuid, tagger integer, tagged jsonb, standing uuid[]) returns void
@@ -226,7 +227,7 @@ begin
   where f.workspace_id = ws and f.id = record;
 end $$;
 
--- Feedback that is like no other any more.
+-- Feedback that is replaced or goes, and so is like no other any more. The caller gives it a change position.
 create or replace function end_similar(ws uuid, unlike uuid[]) returns void
   language plpgsql as $$
 declare
@@ -256,7 +257,7 @@ begin
 end $$;
 
 -- The values of a source with a theme by likeness; null if nothing is corrected.
-create or replace function with_theme(uncorrected jsonb, theme_id uuid) returns jsonb
+create or replace function with_likeness(uncorrected jsonb, theme_id uuid) returns jsonb
   language sql immutable parallel safe as $$
   select uncorrected || jsonb_build_object('themeId', theme_id, 'themeBy', 'likeness')
 $$;
@@ -284,7 +285,7 @@ begin
     update meaning_share as s set theme_cell = m.cell where s.workspace_id = ws and s.record_id = m.id;
     perform count_theme(ws, array[m.id], 1);
     at := reserve_positions(ws, 1) + 1;
-    update feedback as f set theme_id = m.theme_id, uncorrected = with_theme(f.uncorrected, m.theme_id), change_position = at
+    update feedback as f set theme_id = m.theme_id, uncorrected = with_likeness(f.uncorrected, m.theme_id), change_position = at
     where f.workspace_id = ws and f.id = m.id;
     moves := moves + 1;
   end loop;

@@ -99,7 +99,6 @@ create or replace function remove_feedback(ws uuid, p purge, doomed uuid[]) retu
 declare
   before bigint;
   dead record;
-  similar_ids uuid[];
   older uuid[] := array(
     select f.id from feedback as f where f.workspace_id = ws and f.id = any (doomed) and f.number < p.number);
   lost text[] := array(select unnest(f.tags) from feedback as f where f.workspace_id = ws and f.id = any (older));
@@ -109,9 +108,8 @@ begin
   perform count_tags(ws, '{}', lost);
   perform forget_unresolved_in_slot(ws, doomed, 'c');
   perform forget_unresolved_in_slot(ws, older, 'a');
-  similar_ids := array(select distinct f.similar_id from feedback as f where f.workspace_id = ws and f.id = any (older) and f.similar_id is not null);
+  perform end_similar(ws, older);
   delete from feedback where workspace_id = ws and id = any (older);
-  perform leave_similar(ws, similar_ids);
   perform end_empty_themes(ws);
   perform add_tombstones(ws, 'feedback', older);
   -- As for a conversation: the idempotency keys become free.

@@ -82,12 +82,12 @@ end $$;
 
 -- Stores what was found in texts, and their shares, for the records whose text has not changed since the
 -- tagger read it. Tags of people stay. A repetition stores the same. Returns how many records it stored;
--- null if other themes have been opened since `known_themes`, or a theme is to be opened and a text has
--- changed: then everything has to be found again.
+-- null if the themes are others than `known_themes`, or a theme is to be opened and a text has changed:
+-- then everything has to be found again.
 -- tagged: [{record, id, number, text_version, tags, teaches, judged, given, hashes, traits, tag_hashes,
 -- titles}], with the members of store_meaning.
 create or replace function store_tags(
-  ws uuid, tagger integer, tagged jsonb, others jsonb, known_themes integer, most_terms bigint) returns integer
+  ws uuid, tagger integer, tagged jsonb, others jsonb, known_themes text, most_terms bigint) returns integer
   language plpgsql
   set enable_seqscan = off
   set enable_bitmapscan = off

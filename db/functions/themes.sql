@@ -82,7 +82,7 @@ begin
 end $$;
 
 -- Takes titles that no text of the workspace has any more from the themes that they name. Such a theme
--- takes the commonest other tag of its latest texts. A title is a tag as the tagger reads it, which people
+-- takes the commonest other tag of its texts. A title is a tag as the tagger reads it, which people
 -- spell in many ways, so the memory of the tagger tells whether a text has it. The memory forgets old
 -- texts, so the categories tell it as well.
 create or replace function lose_titles(ws uuid) returns void
@@ -106,7 +106,7 @@ begin
   end loop;
 end $$;
 
--- Names a theme by the commonest tag of its latest texts that names no other theme.
+-- Names a theme by the commonest tag of some of its texts that names no other theme.
 create or replace function name_theme(ws uuid, theme_id uuid) returns void
   language plpgsql
   set enable_seqscan = off

@@ -1,7 +1,7 @@
 import type { Sql } from '../connection/postgres.ts'
 
 /** A theme: hash and title of the tag that places texts in it, if there is one. */
-export type KnownTheme = { number: number; tag: number | null; title: string | null; isMerged: boolean }
+export type KnownTheme = { id: string; number: number; tag: number | null; title: string | null; isMerged: boolean }
 /**
  * What earlier texts have taught about a hash: how many texts have the term, and how many of each
  * cell have the hash.
@@ -20,7 +20,7 @@ export const recallThemes = async (
 ): Promise<{ themes: KnownTheme[]; last: LastText[]; isTaught: boolean }> => {
   const [themes, last] = await Promise.all([
     sql<KnownTheme[]>`
-      select number, tag_hash::float8 as tag, title, merged_into is not null as "isMerged" from theme
+      select id, number, tag_hash::float8 as tag, title, merged_into is not null as "isMerged" from theme
       where workspace_id = ${workspaceId} order by number`,
     // One value: hundreds of rows cost more to read.
     sql<[{ rows: [string, number[], number[], boolean][] | null; isTaught: boolean }]>`

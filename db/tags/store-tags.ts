@@ -102,8 +102,8 @@ type Tagged = Pick<StoredText, 'record' | 'id' | 'number' | 'textVersion' | 'tea
 
 /** Themes that the texts open, and earlier texts that they change. */
 export type FoundMeaning = {
-  /** The number of the last known theme; null if no theme was looked for. */
-  knownThemes: number | null
+  /** Which themes are known (`themeSet`); null if no theme was looked for. */
+  knownThemes: string | null
   opened: { number: number; id: string; tagHash: number; title: string }[]
   waiting: { id: string; theme: number; themeCell: number }[]
   joined: { id: string; similarId: string }[]
@@ -119,7 +119,8 @@ export const MAX_TERMS_OF_TEXTS = 250_000
  * Stores generated tags with the tagger's version, counts them into the workspace's categories, and
  * adds the shares to the memory. Skips a record that was removed, or whose text has changed, in the
  * meantime. A repetition stores the same tags and shares. Returns how many records it stored; undefined if
- * another job has opened themes meanwhile: then everything has to be found again.
+ * themes have been opened or have ended meanwhile, or a theme is to be opened and a text has changed: then
+ * everything has to be found again.
  */
 export const storeTags = async (
   sql: Sql,
@@ -149,9 +150,15 @@ export const storeTags = async (
   }
   const [stored] = await sql<[{ kept: number | null }]>`
     select store_tags(${workspaceId}::uuid, ${taggerVersion}::int, ${sql.json(rows)}::jsonb, ${sql.json(others)}::jsonb,
-      ${knownThemes}::int, ${maxTerms}::bigint) as kept`
+      ${knownThemes}::text, ${maxTerms}::bigint) as kept`
   return stored.kept ?? undefined
 }
+
+/**
+ * Tells whether two sets of themes of a workspace are the same, from their number and the newest one: a new
+ * theme is the newest, and an ended one is one less. As in `has_themes`.
+ */
+export const themeSet = (themes: readonly { id: string }[]): string => `${themes.length} ${themes.at(-1)?.id ?? ''}`
 
 type TagsToStore = { taggerVersion: number; tagged: readonly Tagged[]; found: FoundMeaning; maxTerms: number }
 

@@ -166,9 +166,7 @@ const WORKS: Readonly<Record<string, (sql: Sql, round: string) => Promise<number
   'the oldest share of a tag memory that is full': async (sql) => {
     const [memory] = await sql<{ most: number }[]>`
       select greatest(judged_terms, terms - judged_terms)::int as most from tag_memory where workspace_id = ${workspaceId}`
-    const [{ themes }] = await sql<[{ themes: number }]>`
-      select count(*)::int as themes from theme where workspace_id = ${workspaceId}`
-    const found = { ...NOTHING_FOUND, knownThemes: themes }
+    const found = NOTHING_FOUND
     await storeTags(sql, realm.workspaceId, { taggerVersion: 1, tagged: [], found, maxTerms: memory!.most - 1 })
     return 1
   },

@@ -104,6 +104,7 @@ describe('HTTP that is broken, rare or cut off', () => {
       'get in lower case, where GET is right': [other('405'), () => head('get /healthz HTTP/1.1')],
       'FOO where there is nothing': [other('404'), () => head('FOO /nothing HTTP/1.1')],
       'TRACE, which both runtimes know': [both('405'), () => head('TRACE /api/v1/feedbacks HTTP/1.1')],
+      'TRACE with many parameters': [both('405'), () => head(`TRACE /api/v1/feedbacks?${'a=1&'.repeat(300)} HTTP/1.1`)],
     })
 
     it('that is wrong gets the allowed methods in the answer, if the runtime accepts it', async () => {

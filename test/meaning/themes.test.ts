@@ -142,10 +142,15 @@ test('a theme whose tag has placed hardly any texts takes none by likeness', () 
   const memory = newThemes()
   const cards = Array.from({ length: 5 }, (_, at) => textOf(at, [CARD, LOST], [CARD]))
   decide(memory, cards)
-  memory.texts = 2000
+  const ofOthers = (texts: number) => memory.sums.get(ALL)!.set(themeCell({ theme: 99, by: 'tag' }), texts)
+  memory.texts = 4000
+  ofOthers(2000)
   assert.equal(decide(memory, [textOf(10, [LOST])]).get('t10')?.theme, 1)
-  memory.texts = 3000
+  ofOthers(3000)
   assert.equal(decide(memory, [textOf(11, [LOST])]).get('t11'), undefined)
+  // The name of a person fits.
+  memory.themes[0] = { ...memory.themes[0]!, tags: [] }
+  assert.equal(decide(memory, [textOf(12, [LOST])]).get('t12')?.theme, 1)
 })
 
 test('the last themes need more texts than the first ones', () => {

@@ -1,3 +1,3 @@
 import type { FoundMeaning } from '../../db/tags/store-tags.ts'
 
-export const NOTHING_FOUND: FoundMeaning = { knownThemes: 0, opened: [], waiting: [], joined: [] }
+export const NOTHING_FOUND: FoundMeaning = { knownThemes: null, opened: [], waiting: [], joined: [] }

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { keyedHash, type Realm } from '../../contract/identity/keys.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { type KnownTheme, recallSums, recallThemes } from '../../db/tags/meaning.ts'
-import type { StoredMeaning } from '../../db/tags/store-tags.ts'
+import { type StoredMeaning, themeSet } from '../../db/tags/store-tags.ts'
 import { storedHashes } from '../../db/tags/tag-hashes.ts'
 import { themeCell } from '../../meaning/cells.ts'
 import { moodOfSatisfaction } from '../../meaning/judge.ts'
@@ -23,12 +23,11 @@ export const findMeaning: FindMeaning = async (sql, realm, { texts, allTexts }) 
     recallMemory(sql, workspaceId, { meant, allTexts }),
     findSimilar(sql, workspaceId, signed),
   ])
-  const knownThemes = memory.themes.at(-1)?.number ?? 0
   const decided = decideMeaning(memory, meant)
   return {
     meanings: meaningsOf(meant, decided).map((meaning, at) => ({ ...meaning, ...similar.of(meant[at]!.id) })),
     found: {
-      knownThemes,
+      knownThemes: memory.known,
       opened: decided.opened.map(({ number, tags: [tag = 0] }) => ({
         number,
         id: randomUUID(),
@@ -81,13 +80,14 @@ const recallMemory = async (
   sql: Sql,
   workspaceId: string,
   { meant, allTexts }: { meant: readonly MeantText[]; allTexts: number },
-): Promise<ThemeMemory> => {
+): Promise<ThemeMemory & { known: string }> => {
   const except = meant.map(({ id }) => id)
   const { themes, last, isTaught } = await recallThemes(sql, { workspaceId, except, mostLast: RECENT_TEXTS })
   const rows = await recallSums(sql, workspaceId, hashesOfSums(meant, { recent: last, isTaught }))
   const textsWith = new Map(rows.map((row) => [row.hash, row.textsWith]))
   for (const { terms } of meant) for (const term of terms) textsWith.set(term, (textsWith.get(term) ?? 0) + 1)
   return {
+    known: themeSet(themes),
     themes: themes.map(themeByTags),
     recent: last,
     texts: allTexts,

@@ -52,7 +52,7 @@ export const tag = async (
 
 const [REGISTERED = findNoMeaning] = CAPABILITIES.flatMap(({ findMeaning }) => findMeaning ?? [])
 
-/** Other jobs of the workspace rarely open themes at the same time. */
+/** Themes rarely come or go, and texts rarely change, while a job reads them. */
 const MOST_TRIES = 10
 
 type Tagging = { sql: Sql; realm: Realm; findMeaning: FindMeaning }
@@ -62,7 +62,7 @@ const tagUntilStored = async (tagging: Tagging, wanted: WantedRecords): Promise<
     const stored = await tagTogether(tagging, await readTexts(tagging.sql, wanted))
     if (stored !== undefined) return stored
   }
-  throw new Error(`Other jobs opened themes ${MOST_TRIES} times in between`)
+  throw new Error(`Themes or texts changed ${MOST_TRIES} times while they were read`)
 }
 
 const indexTexts = async (sql: Sql, realm: Realm, ids: Omit<Parameters<typeof findUnindexed>[1], 'workspaceId'>) => {
@@ -87,7 +87,7 @@ const inParts = ({
     return { feedbackIds: feedbackIds.slice(start, end), conversationIds: conversationIds.slice(start, end) }
   })
 
-/** Undefined: another job has opened themes meanwhile. */
+/** Undefined: as `storeTags`. */
 const tagTogether = async (
   { sql, realm, findMeaning }: Tagging,
   stored: readonly StoredText[],

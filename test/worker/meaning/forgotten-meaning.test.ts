@@ -14,14 +14,16 @@ const VISITS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday'].map((day
 const THREE = ['1', '2', '3']
 
 describe('the meaning of texts that are gone', () => {
-  /** Purges the contact while the tagger holds its texts. */
-  const findThenPurge =
-    (rig: PurgeRig): typeof findMeaning =>
-    async (...asked) => {
+  /** Purges the contact while the tagger holds its texts for the first time. */
+  const findThenPurge = (rig: PurgeRig): typeof findMeaning => {
+    let isPurged = false
+    return async (...asked) => {
       const found = await findMeaning(...asked)
-      await rig.purge({ id: 'a' })
+      if (!isPurged) await rig.purge({ id: 'a' })
+      isPurged = true
       return found
     }
+  }
   const withSimilar = async (rig: PurgeRig): Promise<Found[]> =>
     [...(await read(rig)).values()].filter(({ similar_id }) => similar_id !== null)
 
@@ -83,6 +85,22 @@ describe('the meaning of texts that are gone', () => {
     for (const description of VISITS) ids.push(await rig.feedback({ description, ...theirs }))
     await tag({ sql, hashKey, findMeaning: findThenPurge(rig) }, { workspaceId, feedbackIds: ids, conversationIds: [] })
     assert.equal((await sql`select from theme where workspace_id = ${workspaceId}`).count, 0)
+  })
+
+  it('take no text into a theme that ends while the tagger reads', async () => {
+    const rig = await createPurgeRig(sql)
+    const { workspaceId } = rig.realm
+    await rig.identify({ id: 'a', properties: {} })
+    await submit(rig, VISITS, { contactId: 'a', isExternalContactId: true, tags: ['gizmozap'] })
+    const last = await rig.feedback({ description: 'One more', tags: ['gizmozap'] })
+    await tag(
+      { sql, hashKey, findMeaning: findThenPurge(rig) },
+      { workspaceId, feedbackIds: [last], conversationIds: [] },
+    )
+    const { theme, theme_by } = (await read(rig)).get(last)!
+    assert.deepEqual([theme, theme_by], [null, null])
+    const inTheme = await sql`select from meaning_share where workspace_id = ${workspaceId} and theme_cell is not null`
+    assert.equal(inTheme.count, 0)
   })
 
   it('go with the last text of the theme, although another text has a tag that could name it', async () => {
