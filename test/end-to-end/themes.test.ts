@@ -91,6 +91,13 @@ describe('a theme that a person makes', () => {
     await edit(randomUUID(), { name: 'None' }, 404)
     await edit(id, { mergedInto: randomUUID() }, 404)
     await edit(id, { mergedInto: id }, 400)
+    await edit(id, { mergedInto: id.toUpperCase() }, 400)
+    const both = await send()
+    await edit(id, { feedbackIds: [both], removedFeedbackIds: [both.toUpperCase()] }, 400)
+    await edit(id, { feedbackIds: [both.toUpperCase()] })
+    assert.equal((await shown(both)).themeId, id)
+    assert.equal((await make({ name: '\u200b', feedbackIds: [both] })).status, 400)
+    assert.equal((await make({ name: 'None', feedbackIds: [] })).status, 400)
     await edit(id, {}, 400)
   })
 

@@ -160,8 +160,11 @@ const namingLatest = (body: unknown, { themes, feedback }: Latest): unknown => {
     if (member === 'id') return ids.at(-1 - Number(back)) ?? ids.at(-1) ?? UNKNOWN_ID
     // Without a theme, the other members still count.
     return ids.at(-1 - Number(back)) ?? (member === 'themeId' || member === 'mergedInto' ? null : UNKNOWN_ID)
-  }) as { id?: string; mergedInto?: string }
-  return named.mergedInto !== undefined && named.mergedInto === named.id ? { ...named, mergedInto: null } : named
+  }) as { id?: string; mergedInto?: string; feedbackIds?: string[]; removedFeedbackIds?: string[] }
+  const isOwn = named.mergedInto !== undefined && named.mergedInto === named.id
+  // No id may be in both lists.
+  const removedFeedbackIds = named.removedFeedbackIds?.filter((id) => !named.feedbackIds?.includes(id))
+  return { ...named, ...(isOwn && { mergedInto: null }), ...(removedFeedbackIds && { removedFeedbackIds }) }
 }
 
 const SCHEMAS = {

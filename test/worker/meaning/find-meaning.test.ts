@@ -109,22 +109,35 @@ describe('the meaning of texts', () => {
     const [late, early, plain] = await submit(rig, ['My zeppelin leaks', 'A zeppelin landed', 'One zeppelin is loud'], {
       tags: [],
     })
-    await correct(rig, late!, { isHidden: true })
-    await correct(rig, early!, { rating: 2 })
-    const opened = await submit(rig, BATTERY)
-    const placed = async (by: string): Promise<void> => {
-      const [theme] = await sql<[{ id: string; number: number }]>`
-        select t.id, t.number from theme as t join feedback as f on f.workspace_id = t.workspace_id and f.theme_id = t.id
-        where f.workspace_id = ${workspaceId} and f.id = ${opened[0]!}`
+    const ids = [late!, early!, plain!]
+    /** Gives the texts the theme of another text, as the tagger (`place_waiting`) or `npm run theme -- place` does. */
+    const give = async (how: 'place_waiting' | 'move_like', like: string): Promise<void> => {
+      const [theme] = await sql<[{ number: number }]>`
+        select t.number from theme as t join feedback as f on f.workspace_id = t.workspace_id and f.theme_id = t.id
+        where f.workspace_id = ${workspaceId} and f.id = ${like}`
       const cell = themeCell({ theme: theme.number, by: 'likeness' })
-      const waiting = [late, early, plain].map((id) => ({ id, theme: theme.number, theme_cell: cell, cell }))
-      await sql`select ${sql.unsafe(by)}(${workspaceId}, ${sql.json(waiting)})`
+      const given = ids.map((id) => ({ id, theme: theme.number, theme_cell: cell, cell }))
+      await sql`select ${sql.unsafe(how)}(${workspaceId}, ${sql.json(given)})`
     }
-    await placed('place_waiting')
-    await correct(rig, late!, { isHidden: null })
-    await correct(rig, early!, { rating: null })
-    const found = await read(rig)
-    for (const id of [late, early, plain])
-      assert.deepEqual([found.get(id!)?.theme, found.get(id!)?.theme_by], ['battery', 'likeness'])
+    const themes = async (): Promise<unknown[]> => {
+      const found = await read(rig)
+      return ids.map((id) => [found.get(id)?.theme, found.get(id)?.theme_by])
+    }
+    const [battery] = await submit(rig, BATTERY)
+    const [invoice] = await submit(rig, INVOICES)
+    for (const [how, like, name] of [
+      ['place_waiting', battery!, 'battery'],
+      ['move_like', invoice!, 'invoice'],
+    ] as const) {
+      await correct(rig, late!, { isHidden: true })
+      await correct(rig, early!, { rating: 2 })
+      await give(how, like)
+      await correct(rig, late!, { isHidden: null })
+      await correct(rig, early!, { rating: null })
+      assert.deepEqual(
+        await themes(),
+        ids.map(() => [name, 'likeness']),
+      )
+    }
   })
 })
