@@ -159,7 +159,7 @@ export type ThemeEdit = {
   readonly mergedInto?: string | null | undefined
   /** Own ids of feedback that a person puts into the theme. */
   readonly feedbackIds?: readonly string[] | null | undefined
-  /** Own ids of feedback that gets the theme back that the service has given it. */
+  /** Own ids of feedback that gets the theme back that the service has given it. None of them may be in `feedbackIds`. */
   readonly removedFeedbackIds?: readonly string[] | null | undefined
 }
 

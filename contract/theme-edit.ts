@@ -38,7 +38,7 @@ const PLACED = {
   feedbackIds: about(v.nullish(idsOfFeedback('')), 'Own ids of feedback that a person puts into the theme.'),
   removedFeedbackIds: about(
     v.nullish(idsOfFeedback('')),
-    'Own ids of feedback that gets the theme back that the service has given it.',
+    'Own ids of feedback that gets the theme back that the service has given it. None of them may be in `feedbackIds`.',
   ),
 } as const
 const MEMBERS = [...Object.keys(EDITABLE), ...Object.keys(PLACED)]
