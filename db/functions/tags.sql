@@ -109,6 +109,7 @@ begin
   perform subtract_shares(ws, taught);
   perform add_shares(ws, tagger, tagged, taught);
   perform write_tags(ws, tagger, tagged, standing);
+  perform name_nameless_themes(ws);
   -- A similar text may be gone since the tagger read it.
   perform leave_similar(ws, array(
     select distinct t.similar_id from jsonb_to_recordset(tagged) as t (id uuid, similar_id uuid)

@@ -113,6 +113,7 @@ create or replace function name_theme(ws uuid, theme_id uuid) returns void
 as $$
 declare
   named record;
+  at bigint;
 begin
   select u.hash, u.title into named
   from (
@@ -128,7 +129,22 @@ begin
   where not exists (select from theme as t where t.workspace_id = ws and t.tag_hash = u.hash)
   group by u.hash, u.title order by count(*) desc, u.title limit 1;
   if not found then return; end if;
-  update theme as t set tag_hash = named.hash, title = named.title where t.workspace_id = ws and t.id = name_theme.theme_id;
+  at := reserve_positions(ws, 1) + 1;
+  update theme as t set tag_hash = named.hash, title = named.title, change_position = at
+  where t.workspace_id = ws and t.id = name_theme.theme_id;
+end $$;
+
+-- Names the themes that lost their name when a source sent their last text again.
+create or replace function name_nameless_themes(ws uuid) returns void
+  language plpgsql
+  set enable_seqscan = off
+as $$
+declare
+  nameless uuid;
+begin
+  for nameless in select t.id from theme as t where t.workspace_id = ws and t.name is null loop
+    perform name_theme(ws, nameless);
+  end loop;
 end $$;
 
 -- Removes themes without a text that no person has named, hidden or merged, and those without a name.

@@ -61,6 +61,19 @@ describe('the meaning of texts', () => {
     assert.deepEqual({ ...(await read(rig)).get(first!), similar_id: before.similar_id }, before)
   })
 
+  it('have a theme whose name stays when the source sends its only text again', async () => {
+    const rig = await createPurgeRig(sql)
+    const sent = { source: 'Mail', sourceId: '1', rating: 1 }
+    await rig.identify({ id: 'a', properties: {} })
+    await submit(rig, BATTERY.slice(1), { contactId: 'a', isExternalContactId: true })
+    await submit(rig, BATTERY.slice(0, 1), sent)
+    await rig.purge({ id: 'a' })
+    const named = async (): Promise<unknown[]> => [...(await read(rig)).values()].map(({ theme }) => theme)
+    assert.deepEqual(await named(), ['battery'])
+    await submit(rig, BATTERY.slice(0, 1), { ...sent, rating: 2 })
+    assert.deepEqual(await named(), ['battery'])
+  })
+
   it('move to themes of people by the command alone, if they were placed by likeness', async () => {
     const rig = await createPurgeRig(sql)
     const { workspaceId } = rig.realm
