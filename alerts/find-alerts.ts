@@ -48,7 +48,7 @@ const MOST_TAGS_OF_A_DAY = 3
 
 /**
  * Finds what to tell of a workspace. The same history gives the same alerts. Days and keys share the
- * allowed rate. Each look of a day and each window has all of it: they see mostly the same people.
+ * allowed rate. Each look of a day and each window has all of it: they count nearly the same people.
  */
 export const findAlerts = (history: CountedDays, told: readonly Told[]): FoundAlert[] => {
   const resting = new Set(told.filter(({ daysAgo }) => daysAgo < REST_DAYS).map(nameOf))

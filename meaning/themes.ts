@@ -55,8 +55,8 @@ const ODD_TAG_TEXTS = 3
 /** Each time that a workspace has so many themes more, the next ones need one text more. */
 const THEMES_PER_TEXT = 25
 /**
- * A theme with more than this share of the texts with a theme says little, such as `course` where all texts are
- * about courses. Its texts still open themes for their other tags, with so many texts more.
+ * A theme with more than this share of the texts with a theme says little, such as `course` where all
+ * texts are about courses. Its texts still open themes for their other tags, with so many texts more.
  */
 const LARGE_SHARE = 1 / 3
 const LARGE_THEME_TEXTS = 2

@@ -121,9 +121,10 @@ begin
   on conflict (workspace_id, id) do update set uses = c.uses + excluded.uses;
 end $$;
 
--- Takes stored versions that these rows replace off the sums, and removes their tag uses, share,
--- unresolved references, and similarity of another text. former_tags: the tags of versions that the segment itself has replaced. `add_uses` has
--- added a use of each, and this function removes it again. So each of these categories gets a
+-- Takes stored versions that these rows replace off the sums, and removes their tag uses, share and
+-- unresolved references, and the similar id if the text is another one. former_tags: the tags of versions
+-- that the segment itself has replaced. `add_uses` has added a use of each, and this function removes it
+-- again. So each of these categories gets a
 -- tombstone or a new change position: before a failover, such a version may have been stored, and a
 -- consumer of the change feed may have seen its categories. A feedback without an id in its source
 -- replaces another one only as a replay. Tags that a person has set stay, so the tags of the new
