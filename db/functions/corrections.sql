@@ -39,10 +39,10 @@ begin
     sent_values(f.rating, case when not f.tags_generated then f.tags end) || found_values(f.kind, f.theme_id, f.theme_by));
   held := jsonb_strip_nulls(coalesce(f.corrections, '{}') || given);
   if given ? 'tags' and f.corrections ? 'tags' then former_tags := former_tags || tags_in(sent -> 'tags'); end if;
+  perform count_tags(ws, former_tags, former_tags);
   if (held -> 'tags') is distinct from (f.corrections -> 'tags') then
     f := with_tags(ws, f, coalesce(held -> 'tags', sent -> 'tags'));
   end if;
-  perform count_tags(ws, former_tags, former_tags);
   if given ?| array['kind', 'themeId'] then perform subtract_meaning(ws, array[feedback_id]); end if;
   shown := sent || held || case when held ? 'themeId' then '{"themeBy": "person"}' else '{}' end::jsonb;
   perform from theme as t where t.workspace_id = ws and t.id = (shown ->> 'themeId')::uuid;
